@@ -1,0 +1,122 @@
+import type { EvidenceKind } from '../evidence.ts';
+
+/** What can be wrong with any file, whatever its format. */
+export const FILE_CODES = {
+  FILE_EMPTY: {
+    effect: 'partial',
+    title: 'The file is empty',
+    explain:
+      'A file that should hold data has no bytes. Typical causes: the writer was killed right after it created the file, the disk was full, or a power loss took bytes that were never synced. Nothing can be loaded from it; use an older checkpoint.',
+  },
+  FILE_ALL_ZERO: {
+    effect: 'corrupt',
+    title: 'The file begins with zeros only',
+    explain:
+      'The file has a size, but where its header should be there are only zero bytes. This is what a power loss leaves when the size reached the disk and the data did not, and what a pre-sized file looks like before it is written.',
+  },
+  FILE_UNRECOGNISED: {
+    effect: 'corrupt',
+    title: 'The content does not fit the name',
+    explain:
+      'The name of the file belongs to a known format, but its first bytes are not those of that format nor of any other that Holdfast knows. It was overwritten, cut at the front, encrypted, or never was a checkpoint.',
+  },
+  FILE_MISSING: {
+    effect: 'partial',
+    title: 'A file is missing',
+    explain:
+      'Something in the checkpoint (an index, a marker, the numbering of its shards) says that this file belongs to it, and it is not there. The save did not finish, the copy was incomplete, or the file was deleted.',
+  },
+  FILE_SPARSE: {
+    effect: 'partial',
+    title: 'Part of the file was never written',
+    explain:
+      'The file has its full size, but the disk holds fewer bytes: it has holes, which read as zeros. Writers that reserve the size first leave this behind when they are killed. A copy made with a sparse-aware tool can also turn long runs of real zeros into holes; where the format stores checksums, `--deep` settles it and they win.',
+  },
+  FILE_SPARSE_CHECKED: {
+    effect: 'note',
+    title: 'The file has holes, but its checksums match',
+    explain: 'The disk holds fewer bytes than the file has, yet every stored checksum over them was right: the holes are real zeros.',
+  },
+  FILE_COMPRESSED: {
+    effect: 'note',
+    title: 'Fewer blocks than bytes on a compressing file system',
+    explain:
+      'The disk holds fewer bytes than the file has. On this file system (btrfs, ZFS, …) compression does that too, so it is not taken as a sign of holes.',
+  },
+  FILE_NOT_REGULAR: {
+    effect: 'partial',
+    title: 'Not a regular file',
+    explain:
+      'Where a file of the checkpoint should be there is a pipe, a socket or a device. Holdfast does not open it: reading could hang or have effects. A checkpoint from a stranger that contains one is not to be trusted.',
+  },
+  FILE_LINK_OUTSIDE: {
+    effect: 'partial',
+    title: 'A link leads out of the directory',
+    explain:
+      'A symbolic link points outside the path that was given, so it was not followed. If the target is legitimate (a Hugging Face cache links into its `blobs` folder, for example), give the common parent as the path.',
+  },
+  FILE_LINK_BROKEN: {
+    effect: 'partial',
+    title: 'A link leads nowhere',
+    explain: 'A symbolic link of the checkpoint points to a file that does not exist.',
+  },
+  FILE_NOT_READABLE: {
+    effect: 'unreadable',
+    title: 'The file cannot be read',
+    explain:
+      'The system refused to open or read the file; the evidence carries its reason. An I/O error is not proof that the checkpoint is bad, only that it cannot be judged from here: try again, or on the node that wrote it.',
+  },
+  FILE_OPEN_FOR_WRITING: {
+    effect: 'in-progress',
+    title: 'A process is writing this file',
+    explain:
+      'Some process on this machine has the file open for writing right now, so the save is not finished. Ask again when it has ended. Only processes visible to the user who runs `verify` are seen; a writer on another node is not.',
+  },
+  FILE_CHANGED: {
+    effect: 'in-progress',
+    title: 'The file changed while it was read',
+    explain: 'Its size or modification time moved between the first and the last look: somebody is still writing it.',
+  },
+  TEMP_LEFTOVER: {
+    effect: 'warning',
+    title: 'A temporary file was left behind',
+    explain:
+      'A file or folder with the name of an unfinished save lies beside the checkpoint. An earlier save was interrupted. It is not part of this checkpoint and does not make it worse, but it takes space.',
+  },
+  INCOMPLETE_MARKER: {
+    effect: 'partial',
+    title: 'The writer itself says the save is incomplete',
+    explain:
+      'A marker file such as `checkpoint-is-incomplete.txt` is present: the writer put it there before it began and would have removed it at the end. The frameworks do not look at it when they resume.',
+  },
+  STEP_MISMATCH: {
+    effect: 'zombie',
+    title: 'Pieces of several saves',
+    explain:
+      'Files that belong together carry different steps inside. Loading them gives weights of one step with the optimizer or the counter of another, and no framework notices. It happens when a save overwrites an older one in place and is interrupted, or when files of two runs are copied into one folder.',
+  },
+  STEP_NOT_AS_NAMED: {
+    effect: 'zombie',
+    title: 'The step inside is not the step in the name',
+    explain:
+      'The directory or file is named for one step and its content says another. Either it was renamed by hand, or content of another save was written into it.',
+  },
+  NEWER_THAN_MARKER: {
+    effect: 'warning',
+    title: 'A data file is newer than the marker that vouches for it',
+    explain:
+      'The marker that says "this save is complete" is older than a file it vouches for. On the machine that wrote it this means that the file was overwritten afterwards. Copies and clones reset these times, so it is only a warning.',
+  },
+  DOCUMENT_INVALID: {
+    effect: 'corrupt',
+    title: 'A document does not parse',
+    explain:
+      'A JSON, YAML or text file that belongs to the checkpoint cannot be parsed, or is not of the shape its format prescribes. It was cut, overwritten, or only partly written.',
+  },
+  LIMIT_EXCEEDED: {
+    effect: 'unreadable',
+    title: 'Larger than Holdfast is willing to read',
+    explain:
+      'A count, a length or a nesting in the file is beyond what any real checkpoint needs, so reading stopped: it is damaged or was made to exhaust memory. The evidence names the limit.',
+  },
+} as const satisfies Record<string, EvidenceKind>;

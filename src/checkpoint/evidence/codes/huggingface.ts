@@ -1,0 +1,3 @@
+import type { EvidenceKind } from '../evidence.ts';
+
+export const HUGGINGFACE_CODES = {} as const satisfies Record<string, EvidenceKind>;

@@ -1,0 +1,46 @@
+import { EXIT } from './exit-codes.ts';
+
+interface ErrorKind {
+  readonly exit: number;
+  readonly title: string;
+  readonly explain: string;
+}
+
+/** Every error a user can meet, by its stable code. */
+export const ERROR_CODES = {
+  USAGE: {
+    exit: EXIT.usage,
+    title: 'The command line is not understood',
+    explain:
+      'A command, an option or a value is not one Holdfast knows. The message names it and the nearest word that exists. `holdfast help` lists the commands, `holdfast help COMMAND` the options of one.',
+  },
+  PATH_NOT_FOUND: {
+    exit: EXIT.noInput,
+    title: 'The path does not exist',
+    explain: 'Nothing lies at the path that was given. Check the spelling, and whether the volume is mounted here.',
+  },
+  PATH_NOT_READABLE: {
+    exit: EXIT.noInput,
+    title: 'The path cannot be read',
+    explain:
+      'The system refused to open or list the path. The message carries its reason (permissions, an I/O error, a stale network mount). Nothing can be said about a checkpoint that cannot be read.',
+  },
+  PATH_NOT_SUPPORTED: {
+    exit: EXIT.noInput,
+    title: 'The path is neither a file nor a directory',
+    explain: 'A pipe, a socket or a device was given. Holdfast opens regular files and directories only.',
+  },
+  INTERRUPTED: {
+    exit: EXIT.interrupted,
+    title: 'Stopped by a signal',
+    explain: 'Ctrl-C or SIGTERM ended the command before it was done. Nothing was changed.',
+  },
+  INTERNAL: {
+    exit: EXIT.internal,
+    title: 'A defect in Holdfast',
+    explain:
+      'Something happened that the code did not expect. This is a bug: please report the command, its output and the version. Set HOLDFAST_DEBUG=1 to see where it happened.',
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,0 +1,37 @@
+import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
+
+export interface ErrorFacts {
+  /** What went wrong: names the thing, its value and the rule it broke. One sentence. */
+  readonly message: string;
+  /** The way out: what the reader can do now. */
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
+
+/** An error the user can act on. Its code is stable, is documented by `holdfast explain CODE`, and decides the exit code. */
+export class HoldfastError extends Error {
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+
+  constructor(code: ErrorCode, facts: ErrorFacts) {
+    super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.name = 'HoldfastError';
+    this.code = code;
+    this.hint = facts.hint;
+  }
+
+  get exitCode(): number {
+    return ERROR_CODES[this.code].exit;
+  }
+}
+
+/** Makes an Error of whatever was thrown. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+/** The system's error code (`ENOENT`, `EIO`, …) of a thrown value, or null. */
+export function systemCode(thrown: unknown): string | null {
+  if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return null;
+  return typeof thrown.code === 'string' ? thrown.code : null;
+}
