@@ -23,14 +23,26 @@ class TinyModel(torch.nn.Module):
         return self.head(torch.relu(self.norm(self.hidden(self.embed(tokens)))))
 
 
+class TinierModel(torch.nn.Module):
+    """For formats that spend a kilobyte or more on each tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = torch.nn.Embedding(16, 8)
+        self.head = torch.nn.Linear(8, 4)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.head(self.embed(tokens))
+
+
 class Training:
     """A training loop that can stop after any step and tell its state."""
 
-    def __init__(self, seed: int = 7) -> None:
+    def __init__(self, model_class: type = TinyModel, seed: int = 7) -> None:
         torch.set_num_threads(1)
         torch.manual_seed(seed)
         random.seed(seed)
-        self.model = TinyModel()
+        self.model = model_class()
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-2)
         self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, step_size=30, gamma=0.5)
         self.step = 0
