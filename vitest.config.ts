@@ -1,0 +1,53 @@
+import { defineConfig } from 'vitest/config';
+
+/** A test that starts processes may wait for a busy machine; one that does not must be quick. */
+const PROCESS_TIMEOUT_MS = 60_000;
+const FRAMEWORK_TIMEOUT_MS = 20 * 60_000;
+
+/**
+ * `npm test` runs unit, e2e and fuzz: they need Node and npm only. The frameworks suite needs the real frameworks and runs by
+ * `npm run test:frameworks`.
+ */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['{src,tools,bench}/**/*.test.ts'],
+          // Unit tests keep no state in modules, so they may share them: several times faster.
+          isolate: false,
+          pool: 'threads',
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/*.test.ts'],
+          pool: 'forks',
+          testTimeout: PROCESS_TIMEOUT_MS,
+          hookTimeout: 5 * PROCESS_TIMEOUT_MS,
+        },
+      },
+      {
+        test: {
+          name: 'fuzz',
+          include: ['test/fuzz/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: PROCESS_TIMEOUT_MS,
+        },
+      },
+      {
+        test: {
+          name: 'frameworks',
+          include: ['test/frameworks/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: FRAMEWORK_TIMEOUT_MS,
+          hookTimeout: FRAMEWORK_TIMEOUT_MS,
+          // The frameworks use every core themselves.
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
