@@ -30,7 +30,11 @@ def load(path: str) -> Any:
             items = ocp.args.Composite(state=ocp.args.StandardRestore(), metadata=ocp.args.JsonRestore())
             restored = manager.restore(step, args=items)
             return step, _arrays(restored.state), restored.metadata
-    return _arrays(ocp.PyTreeCheckpointer().restore(root))
+    with ocp.PyTreeCheckpointer() as checkpointer:
+        tree = checkpointer.metadata(root).item_metadata.tree
+        # Plain arrays, because the job that saved may have had other devices than this process.
+        how = jax.tree.map(lambda _: ocp.RestoreArgs(restore_type=np.ndarray), tree)
+        return _arrays(checkpointer.restore(root, restore_args=how))
 
 
 def _arrays(tree: Any) -> Any:
