@@ -6,10 +6,14 @@ export const LIMITS = {
   documentBytes: 32 * 1024 * 1024,
   /** Deepest nesting of JSON, pickles, msgpack and other trees. */
   depth: 256,
-  /** Most entries of one directory, archive, index or group. */
+  /** Most entries of one archive, index or group. */
   entries: 1_000_000,
+  /** Most names of one folder. */
+  directoryEntries: 250_000,
   /** Most files and folders looked at below one path. */
-  treeEntries: 2_000_000,
+  treeEntries: 500_000,
+  /** Files kept open at a time. */
+  openFiles: 64,
   /** Deepest folder that is searched for checkpoints. */
   treeDepth: 12,
   /** Longest pickle that is walked. */

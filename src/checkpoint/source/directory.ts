@@ -1,4 +1,5 @@
 import type { ByteSource } from './byte-source.ts';
+import type { SourceError } from './source-error.ts';
 
 /** What lies at a name: links inside the root are followed, everything else is told apart and never opened. */
 export interface Entry {
@@ -18,6 +19,8 @@ export interface Directory {
   readonly path: string;
   readonly name: string;
   readonly entries: ReadonlyMap<string, Entry>;
+  /** Why the listing is missing or incomplete (no permission, too many names), or null. */
+  readonly problem: SourceError | null;
   /** The regular files whose name matches, in natural order of their names (`shard-2` before `shard-10`). */
   files(pattern: RegExp): readonly Entry[];
   has(name: string): boolean;

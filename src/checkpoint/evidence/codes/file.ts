@@ -101,6 +101,18 @@ export const FILE_CODES = {
     explain:
       'The directory or file is named for one step and its content says another. Either it was renamed by hand, or content of another save was written into it.',
   },
+  WEIGHTS_MISSING: {
+    effect: 'partial',
+    title: 'There are no weights',
+    explain:
+      'Optimizer, scheduler or random state was found, but no weights that belong to it. The file that holds them was not saved, not copied, or has a name that Holdfast does not connect with this one.',
+  },
+  READER_FAILED: {
+    effect: 'unreadable',
+    title: 'Holdfast failed to read this checkpoint',
+    explain:
+      'A reader met something it was not prepared for. This is a defect in Holdfast, not proof that the checkpoint is bad: please report it, with the file if you can. HOLDFAST_DEBUG=1 shows where it happened.',
+  },
   NEWER_THAN_MARKER: {
     effect: 'warning',
     title: 'A data file is newer than the marker that vouches for it',

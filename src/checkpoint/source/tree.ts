@@ -1,0 +1,243 @@
+import { type Dirent, lstatSync, opendirSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
+import { printable } from '../../core/printable.ts';
+import { LIMITS } from '../limits.ts';
+import type { ByteSource } from './byte-source.ts';
+import type { Directory, Entry } from './directory.ts';
+import { naturalOrder } from './natural-order.ts';
+import { OpenFiles, unreadable } from './open-files.ts';
+import { SourceError } from './source-error.ts';
+
+/**
+ * The folders and files below one root. Folders are listed when they are first asked for, sizes and times are fetched when they are
+ * first needed, and nothing outside the root is ever opened: a link is followed only when its real target lies inside.
+ */
+export class Tree {
+  readonly root: Directory;
+  /** The root's absolute path without links. */
+  readonly real: string;
+  readonly files = new OpenFiles();
+  #entries = 0;
+
+  /** A tree over a directory, or over the folder of a single file, of which then only `only` is seen. */
+  constructor(real: string, only: string | null = null) {
+    this.real = real;
+    this.root = new ListedDirectory(this, '', real, only);
+  }
+
+  get bytesRead(): number {
+    return this.files.bytesRead;
+  }
+
+  close(): void {
+    this.files.close();
+  }
+
+  /** Counts a listed name; false when the tree is larger than Holdfast is willing to look at. */
+  admit(): boolean {
+    return ++this.#entries <= LIMITS.treeEntries;
+  }
+
+  contains(real: string): boolean {
+    return real === this.real || real.startsWith(this.real.endsWith(sep) ? this.real : this.real + sep);
+  }
+}
+
+/** Opens the tree for a path the user gave; the path itself may be a link, since the user named it. */
+export function openTree(path: string): { tree: Tree; file: string | null } {
+  const real = realpathSync(path);
+  if (statSync(real).isDirectory()) return { tree: new Tree(real), file: null };
+  return { tree: new Tree(dirname(real), SET_MEMBER.test(real) ? null : basename(real)), file: basename(real) };
+}
+
+/** A file that makes sense only with its siblings; for these the whole folder is listed. */
+const SET_MEMBER = /\.index(\.json)?$|\.data-\d{5}-of-\d{5}$|-\d{5}-of-\d{5}\.(safetensors|bin)$/;
+
+class ListedDirectory implements Directory {
+  readonly path: string;
+  readonly real: string;
+  #tree: Tree;
+  #only: string | null;
+  #entries: Map<string, Entry> | null = null;
+  #problem: SourceError | null = null;
+  #children = new Map<string, Directory | null>();
+
+  constructor(tree: Tree, path: string, real: string, only: string | null = null) {
+    this.#tree = tree;
+    this.path = path;
+    this.real = real;
+    this.#only = only;
+  }
+
+  get name(): string {
+    return basename(this.real);
+  }
+
+  get entries(): ReadonlyMap<string, Entry> {
+    this.#entries ??= this.#list();
+    return this.#entries;
+  }
+
+  get problem(): SourceError | null {
+    this.#entries ??= this.#list();
+    return this.#problem;
+  }
+
+  files(pattern: RegExp): readonly Entry[] {
+    const found: Entry[] = [];
+    for (const entry of this.entries.values()) if (pattern.test(entry.name) && entry.kind === 'file') found.push(entry);
+    return found.sort((a, b) => naturalOrder(a.name, b.name));
+  }
+
+  has(name: string): boolean {
+    return this.entries.has(name);
+  }
+
+  pathOf(name: string): string {
+    return this.path === '' ? name : `${this.path}/${name}`;
+  }
+
+  directory(name: string): Directory | null {
+    const known = this.#children.get(name);
+    if (known !== undefined) return known;
+    const entry = this.entries.get(name);
+    const child =
+      entry?.kind === 'directory' && !entry.isLink ? new ListedDirectory(this.#tree, this.pathOf(name), join(this.real, name)) : null;
+    this.#children.set(name, child);
+    return child;
+  }
+
+  open(name: string): ByteSource {
+    const file = this.pathOf(name);
+    const entry = this.entries.get(name);
+    if (entry === undefined) throw new SourceError('FILE_MISSING', file, `${printable(file)} is missing`);
+    const refusal = REFUSALS[entry.kind];
+    if (refusal !== null) throw new SourceError(refusal.code, file, `${printable(file)} ${refusal.says}`);
+    const real = entry.isLink ? realpathSync(join(this.real, name)) : join(this.real, name);
+    return this.#tree.files.source(real, file, entry.size);
+  }
+
+  readText(name: string, maxBytes: number = LIMITS.documentBytes): string | null {
+    const entry = this.entries.get(name);
+    if (entry?.kind !== 'file' || entry.size > maxBytes) return null;
+    const source = this.open(name);
+    return source.read(0, source.size).toString('utf8');
+  }
+
+  #list(): Map<string, Entry> {
+    const entries = new Map<string, Entry>();
+    if (this.#only !== null) return entries.set(this.#only, new LazyEntry(this.#tree, this.real, this.#only, null));
+    try {
+      const listing = opendirSync(this.real, { bufferSize: 512 });
+      try {
+        for (let dirent = listing.readSync(); dirent !== null; dirent = listing.readSync()) {
+          if (entries.size >= LIMITS.directoryEntries || !this.#tree.admit()) {
+            this.#problem = new SourceError('LIMIT_EXCEEDED', this.path, this.#tooMany());
+            break;
+          }
+          entries.set(dirent.name, new LazyEntry(this.#tree, this.real, dirent.name, dirent));
+        }
+      } finally {
+        listing.closeSync();
+      }
+    } catch (thrown) {
+      this.#problem = unreadable(this.path, thrown);
+    }
+    return entries;
+  }
+
+  #tooMany(): string {
+    const { directoryEntries, treeEntries } = LIMITS;
+    return `${printable(this.path) || 'the folder'} holds more than ${directoryEntries} names, or the tree more than ${treeEntries}`;
+  }
+}
+
+const REFUSALS = {
+  file: null,
+  directory: { code: 'FILE_NOT_REGULAR', says: 'is a folder where a file should be' },
+  'link-outside': { code: 'FILE_LINK_OUTSIDE', says: 'is a link that leads out of the directory, so it was not followed' },
+  'link-broken': { code: 'FILE_LINK_BROKEN', says: 'is a link that leads nowhere' },
+  special: { code: 'FILE_NOT_REGULAR', says: 'is not a regular file, so it was not opened' },
+  unreadable: { code: 'FILE_NOT_READABLE', says: 'cannot be looked at' },
+} as const satisfies Record<
+  Entry['kind'],
+  { code: 'FILE_NOT_REGULAR' | 'FILE_LINK_OUTSIDE' | 'FILE_LINK_BROKEN' | 'FILE_NOT_READABLE'; says: string } | null
+>;
+
+/** Knows its kind from the listing; asks the system for size and times only when they are needed. */
+class LazyEntry implements Entry {
+  readonly name: string;
+  readonly isLink: boolean;
+  readonly kind: Entry['kind'];
+  #path: string;
+  #stats: Stats | null | undefined;
+
+  constructor(tree: Tree, folder: string, name: string, dirent: Dirent | null) {
+    this.name = name;
+    this.#path = join(folder, name);
+    const listed = dirent !== null && !isUnknown(dirent) ? dirent : this.#stat(lstatSync);
+    this.isLink = listed?.isSymbolicLink() ?? false;
+    this.kind = listed === null ? 'unreadable' : this.isLink ? this.#follow(tree) : kindOf(listed);
+  }
+
+  get size(): number {
+    return this.#own()?.size ?? 0;
+  }
+
+  get mtimeMs(): number {
+    return this.#own()?.mtimeMs ?? 0;
+  }
+
+  get allocated(): number {
+    return (this.#own()?.blocks ?? 0) * 512;
+  }
+
+  #own(): Stats | null {
+    if (this.#stats === undefined) this.#stats = this.#stat(this.isLink ? statSync : lstatSync);
+    return this.#stats;
+  }
+
+  #stat(how: (path: string) => Stats): Stats | null {
+    try {
+      return how(this.#path);
+    } catch {
+      return null;
+    }
+  }
+
+  #follow(tree: Tree): Entry['kind'] {
+    try {
+      const target = realpathSync(this.#path);
+      if (!tree.contains(target)) return 'link-outside';
+      return kindOf(statSync(target));
+    } catch {
+      return leadsOutside(tree, this.#path) ? 'link-outside' : 'link-broken';
+    }
+  }
+}
+
+function isUnknown(dirent: Dirent): boolean {
+  return !(
+    dirent.isFile() ||
+    dirent.isDirectory() ||
+    dirent.isSymbolicLink() ||
+    dirent.isFIFO() ||
+    dirent.isSocket() ||
+    dirent.isCharacterDevice() ||
+    dirent.isBlockDevice()
+  );
+}
+
+/** A link whose target cannot be resolved: does it at least name a place outside? */
+function leadsOutside(tree: Tree, path: string): boolean {
+  try {
+    return !tree.contains(join(dirname(path), readlinkSync(path)));
+  } catch {
+    return false;
+  }
+}
+
+function kindOf(stats: Stats | Dirent): Entry['kind'] {
+  if (stats.isFile()) return 'file';
+  return stats.isDirectory() ? 'directory' : 'special';
+}
