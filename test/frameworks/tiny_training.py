@@ -1,6 +1,6 @@
 """A tiny training loop in numpy: the state a hand-written trainer keeps and saves with numpy or h5py.
 
-A two-layer network of about a thousand parameters, regression on fixed random data, Adam, one seed.
+A two-layer network of about a thousand parameters (as many as `hidden` asks for), regression on fixed random data, Adam, one seed.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 
-def train(steps: int, seed: int = 7) -> dict[str, Any]:
+def train(steps: int, seed: int = 7, hidden: int = 32) -> dict[str, Any]:
     """Parameters, both Adam moments, the step and the generator's state after that many real steps."""
     rng = np.random.default_rng(seed)
     params = {
-        "dense_0/kernel": rng.normal(0, 0.3, (16, 32)).astype(np.float32),
-        "dense_0/bias": np.zeros(32, np.float32),
-        "dense_1/kernel": rng.normal(0, 0.3, (32, 8)).astype(np.float32),
+        "dense_0/kernel": rng.normal(0, 0.3, (16, hidden)).astype(np.float32),
+        "dense_0/bias": np.zeros(hidden, np.float32),
+        "dense_1/kernel": rng.normal(0, 0.3, (hidden, 8)).astype(np.float32),
         "dense_1/bias": np.zeros(8, np.float32),
     }
     first = {name: np.zeros_like(value) for name, value in params.items()}

@@ -6,6 +6,8 @@ orbax-zarr2            PyTreeCheckpointer without OCDBT: one folder per array
 orbax-zarr3            the same with zarr of version 3
 orbax-manager          a run's folder with three steps, written by CheckpointManager, each with a JSON item
 orbax-weights          parameters alone
+orbax-deep-tree        the OCDBT database rewritten by tensorstore, one commit per key and tiny nodes, so that its trees
+                       have the interior nodes and version nodes that Orbax alone produces only in huge checkpoints
 """
 
 from __future__ import annotations
@@ -25,10 +27,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import tensorstore as ts
 
 from common import start_fixture, write_fixture
 
 PACKAGES = ("orbax-checkpoint", "tensorstore", "jax", "optax", "numpy")
+NOTES = {
+    "orbax-manager": "a run's folder with steps 100, 200 and 300",
+    "orbax-deep-tree": "saved by Orbax, then its OCDBT database rewritten by tensorstore with small nodes",
+}
 OPTIMIZER = optax.adam(1e-2)
 
 
@@ -77,6 +84,22 @@ def save_standard(path: Path, tree: Any) -> None:
         checkpointer.save(path.absolute(), tree)
 
 
+def save_deep(path: Path, tree: Any) -> None:
+    """Saves with Orbax, then copies every key into a database with small nodes in place of the first."""
+    save_standard(path, tree)
+    new = path / "new"
+    config = {"max_decoded_node_bytes": 1500, "max_inline_value_bytes": 100, "version_tree_arity_log2": 2}
+    source = ts.KvStore.open({"driver": "ocdbt", "base": f"file://{path}/"}).result()
+    target = ts.KvStore.open({"driver": "ocdbt", "base": f"file://{new}/", "config": config}).result()
+    for key in source.list().result():
+        target.write(key, source.read(key).result().value).result()
+    for name in ("d", "ocdbt.process_0"):
+        shutil.rmtree(path / name)
+    for name in ("d", "manifest.ocdbt"):
+        (new / name).rename(path / name)
+    new.rmdir()
+
+
 def save_run(path: Path) -> None:
     state = initial()
     with ocp.CheckpointManager(path.absolute(), options=ocp.CheckpointManagerOptions(max_to_keep=3)) as manager:
@@ -96,6 +119,7 @@ def main(out_dir: str) -> None:
         ("orbax-zarr2", "step-100", 100, whole, lambda to: save_tree(to, state, ocdbt=False, zarr3=False)),
         ("orbax-zarr3", "step-100", 100, whole, lambda to: save_tree(to, spread, ocdbt=False, zarr3=True)),
         ("orbax-manager", "run", 300, whole, save_run),
+        ("orbax-deep-tree", "step-100", 100, whole, lambda to: save_deep(to, state)),
         ("orbax-weights", "params", None, ["weights"], lambda to: save_standard(to, state["params"])),
     ):
         data = start_fixture(out_dir, fixture)
@@ -110,9 +134,10 @@ def main(out_dir: str) -> None:
             format="orbax",
             step=step,
             content=content,
-            checksums="none",
+            # Values of up to 1 KiB lie inside OCDBT's nodes, which carry checksums; larger ones have none.
+            checksums="none" if fixture in ("orbax-zarr2", "orbax-zarr3") else "some",
             versions={name: version(name) for name in PACKAGES},
-            **({"note": "a run's folder with steps 100, 200 and 300"} if path == "run" else {}),
+            **({"note": NOTES[fixture]} if fixture in NOTES else {}),
         )
 
 
