@@ -51,11 +51,16 @@ export class Findings {
 
   /** Takes over everything that was found in a member. */
   merge(member: Findings): void {
+    this.mergeWithoutContent(member);
+    this.content.merge(member.content);
+  }
+
+  /** Takes over what was found in a member but for its content: for members whose role is known from elsewhere (`optimizer.pt`). */
+  mergeWithoutContent(member: Findings): void {
     for (const { code, effect: _, message, ...where } of member.evidence) this.add(code, where, message);
     for (const [code, count] of member.suppressed) this.suppressed.set(code, (this.suppressed.get(code) ?? 0) + count);
     for (const check of member.checks) this.checks.push(check);
     for (const use of member.globals) this.globals.push(use);
-    this.content.merge(member.content);
     this.payloadBytes += member.payloadBytes;
   }
 }
