@@ -1,7 +1,7 @@
-import { EXIT } from './exit-codes.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
 
 interface ErrorKind {
-  readonly exit: number;
+  readonly exit: ExitCode;
   readonly title: string;
   readonly explain: string;
 }
@@ -32,8 +32,20 @@ export const ERROR_CODES = {
   },
   INTERRUPTED: {
     exit: EXIT.interrupted,
-    title: 'Stopped by a signal',
-    explain: 'Ctrl-C or SIGTERM ended the command before it was done. Nothing was changed.',
+    title: 'Stopped by Ctrl-C',
+    explain: 'Ctrl-C ended the command before it was done. Nothing was changed.',
+  },
+  TERMINATED: {
+    exit: EXIT.terminated,
+    title: 'Stopped by SIGTERM',
+    explain:
+      'Somebody (the system, a scheduler, a shutdown) asked the command to end, and it did, before it was done. Nothing was changed.',
+  },
+  OUTPUT_CLOSED: {
+    exit: EXIT.outputClosed,
+    title: 'The reader of the output went away',
+    explain:
+      'Standard output is a pipe whose other end was closed, as in `holdfast … | head`. The command stops, silently, because nobody would read the rest.',
   },
   INTERNAL: {
     exit: EXIT.internal,

@@ -1,4 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
+import type { ExitCode } from './exit-codes.ts';
 
 export interface ErrorFacts {
   /** What went wrong: names the thing, its value and the rule it broke. One sentence. */
@@ -20,7 +21,7 @@ export class HoldfastError extends Error {
     this.hint = facts.hint;
   }
 
-  get exitCode(): number {
+  get exitCode(): ExitCode {
     return ERROR_CODES[this.code].exit;
   }
 }

@@ -1,14 +1,31 @@
-/** The exit codes of every command, in one table; `docs/reference/exit-codes.md` and the help texts are made from it. */
+/** The exit codes of every command, in one table; `docs/reference/exit-codes.md` and `holdfast help exit-codes` are made from it. */
 export const EXIT = {
   ok: 0,
-  /** The question was answered, and the answer is no. */
   no: 1,
-  /** Nothing that the command understands was found. */
   nothing: 3,
-  /** `--strict`: loading a checkpoint would call code outside the frameworks' own names. */
   unsafe: 4,
   usage: 64,
   noInput: 66,
+  noRuntime: 69,
   internal: 70,
   interrupted: 130,
+  outputClosed: 141,
+  terminated: 143,
 } as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** What each code means, whichever command gives it. */
+export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
+  ok: 'Done, and the answer is yes. `verify`: every checkpoint is RESUMABLE or UNCHECKED (with `--require resumable`: RESUMABLE).',
+  no: 'The question was answered, and the answer is no. `verify`: at least one checkpoint is not good enough.',
+  nothing: 'Nothing that the command understands was found. `verify`: no checkpoint was recognised.',
+  unsafe: '`verify --strict`: loading a checkpoint would call code outside the frameworks’ own names.',
+  usage: 'The command line was not understood. Nothing was done.',
+  noInput: 'A path does not exist or cannot be read.',
+  noRuntime: 'The launcher found no Node.js that is new enough, or the installation is incomplete.',
+  internal: 'A defect in Holdfast. Please report it.',
+  interrupted: 'Ctrl-C (SIGINT) ended the command before it was done.',
+  outputClosed: 'The reader of standard output went away (`holdfast … | head`) before the command was done.',
+  terminated: 'SIGTERM ended the command before it was done.',
+};

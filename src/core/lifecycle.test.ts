@@ -1,0 +1,80 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { HoldfastError } from './errors.ts';
+import { exitCodeOf, Lifecycle } from './lifecycle.ts';
+
+class FakeProcess extends EventEmitter {
+  readonly exits: number[] = [];
+  exit(code: number): void {
+    this.exits.push(code);
+  }
+}
+
+/** Work that ends only when it is told to. */
+const untilAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('gave up'))));
+
+describe('Lifecycle', () => {
+  it.each([
+    ['SIGINT', 130, 'INTERRUPTED'],
+    ['SIGTERM', 143, 'TERMINATED'],
+  ])('turns the first %s into an orderly stop with exit code %i', async (name, code, errorCode) => {
+    const source = new FakeProcess();
+    using life = new Lifecycle(source);
+    const running = life.run(untilAborted);
+    source.emit(name);
+    await expect(running).rejects.toMatchObject({ code: errorCode, exitCode: code });
+    expect(source.exits).toEqual([]);
+  });
+
+  it('ends at once at the second signal, with the code of that signal', async () => {
+    const source = new FakeProcess();
+    using life = new Lifecycle(source);
+    const running = life.run(untilAborted);
+    source.emit('SIGINT');
+    source.emit('SIGTERM');
+    expect(source.exits).toEqual([143]);
+    await expect(running).rejects.toThrow('stopped by Ctrl-C');
+  });
+
+  it('lets the first error win and keeps the later ones beside it', async () => {
+    using life = new Lifecycle(new FakeProcess());
+    const running = life.run(untilAborted);
+    life.fail(new Error('disk on fire'));
+    life.fail(new Error('and the log is gone'));
+    await expect(running).rejects.toThrow('disk on fire');
+    expect(life.later.map(({ message }) => message)).toEqual(['and the log is gone', 'gave up']);
+  });
+
+  it('does not call work that finished after a signal a success', async () => {
+    const source = new FakeProcess();
+    using life = new Lifecycle(source);
+    const running = life.run(async () => {
+      source.emit('SIGTERM');
+      return 'done';
+    });
+    await expect(running).rejects.toThrow('stopped by SIGTERM');
+  });
+
+  it('passes results and errors of the work through', async () => {
+    using life = new Lifecycle(new FakeProcess());
+    await expect(life.run(async () => 7)).resolves.toBe(7);
+    await expect(life.run(async () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  });
+
+  it('leaves no listener behind', () => {
+    const source = new FakeProcess();
+    {
+      using life = new Lifecycle(source);
+      expect(life.signal.aborted).toBe(false);
+    }
+    expect(source.eventNames()).toEqual([]);
+  });
+});
+
+describe('exitCodeOf', () => {
+  it('knows the code of our own errors and calls every other a defect', () => {
+    expect(exitCodeOf(new HoldfastError('USAGE', { message: 'x' }))).toBe(64);
+    expect(exitCodeOf(new TypeError('x'))).toBe(70);
+  });
+});
