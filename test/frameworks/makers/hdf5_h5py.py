@@ -2,7 +2,8 @@
 
 One state, laid out in the ways that differ on disk: contiguous datasets without checksums; chunks with deflate and
 fletcher32 under the old superblock and B-trees; the newest superblock with each of its chunk indexes (single chunk,
-fixed array, extensible array, B-tree of version 2); a file in which only the parameters are checksummed.
+fixed array, extensible array, B-tree of version 2), as HDF5 2.0 and as HDF5 1.14 lay it out; a file in which only the
+parameters are checksummed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from common import start_fixture, write_fixture
 from loaders.hdf5_h5py import load
 from tiny_training import train
 
+STEPS = 300
+PLANNED_STEPS = 1100
 VERSIONS = {"h5py": h5py.__version__, "hdf5": h5py.version.hdf5_version, "numpy": np.__version__}
 
 
@@ -36,6 +39,8 @@ def chunked(file: h5py.File, state: dict[str, Any]) -> None:
         options = {"compression": "gzip", "shuffle": True} if value.ndim == 2 else {}
         file.create_dataset(name, data=value, chunks=chunks, fletcher32=True, **options)
     file.create_dataset("rng", data=state["rng"], chunks=True, fletcher32=True)
+    # Enough chunks for a B-tree with a second level, in a dataset that could grow on.
+    file.create_dataset("losses", data=state["losses"], chunks=(1,), maxshape=(None,), fletcher32=True)
     file.attrs["step"] = state["step"]
 
 
@@ -49,9 +54,14 @@ def every_index(file: h5py.File, state: dict[str, Any]) -> None:
             "v": {"chunks": half, "maxshape": (None, *value.shape[1:])},  # extensible array
         }[name.split("/")[0 if name.startswith("params") else 1]]
         if name == "opt/v/dense_0/kernel":
-            layout = {"chunks": (4, 8), "maxshape": (None, None), "compression": "gzip"}  # B-tree of version 2
+            # B-tree of version 2, with a second level
+            layout = {"chunks": (2, 4), "maxshape": (None, None), "compression": "gzip"}
         file.create_dataset(name, data=value, fletcher32=True, **layout)
     file.create_dataset("rng", data=state["rng"], chunks=(4,), fletcher32=True)
+    # Data blocks and super blocks of an extensible array; pages of a fixed array.
+    file.create_dataset("losses", data=state["losses"], chunks=(1,), maxshape=(None,), fletcher32=True)
+    rates = np.linspace(0.01, 0, PLANNED_STEPS, dtype=np.float32)
+    file.create_dataset("planned_rates", data=rates, chunks=(1,), fletcher32=True)
     file.attrs["step"] = state["step"]
 
 
@@ -71,23 +81,24 @@ def tensors(state: dict[str, Any]) -> list[tuple[str, np.ndarray]]:
 
 
 def main(out_dir: str) -> None:
-    state = train(100)
+    state = train(STEPS)
     for fixture, write, checksums, options in (
         ("hdf5-contiguous", contiguous, "none", {}),
         ("hdf5-fletcher32", chunked, "all", {}),
         ("hdf5-latest-fletcher32", every_index, "all", {"libver": "latest"}),
+        ("hdf5-v114-fletcher32", every_index, "all", {"libver": ("v114", "v114")}),
         ("hdf5-partly-fletcher32", partly_checked, "some", {}),
     ):
         data = start_fixture(out_dir, fixture)
-        with h5py.File(data / "step-100.h5", "w", **options) as file:
+        with h5py.File(data / f"step-{STEPS}.h5", "w", **options) as file:
             write(file, state)
         write_fixture(
             data,
             load=load,
             maker="hdf5_h5py",
-            path="step-100.h5",
+            path=f"step-{STEPS}.h5",
             format="hdf5",
-            step=100,
+            step=STEPS,
             content=["weights", "optimizer", "step"] + (["rng"] if write is not partly_checked else []),
             checksums=checksums,
             versions=VERSIONS,
