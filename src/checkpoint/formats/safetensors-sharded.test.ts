@@ -1,0 +1,99 @@
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { inspectPath } from '../../../test/support/inspect.ts';
+
+const FIXTURE = fileURLToPath(new URL('../../../test/fixtures/whole/safetensors-sharded/data', import.meta.url));
+const FIRST = 'model-00001-of-00002.safetensors';
+const SECOND = 'model-00002-of-00002.safetensors';
+const INDEX = 'model.safetensors.index.json';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-shards-'));
+  cpSync(FIXTURE, folder, { recursive: true });
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function codes(): readonly string[] {
+  return inspectPath(folder).findings.evidence.map(({ code }) => code);
+}
+
+function editIndex(edit: (index: { metadata: { total_size: number }; weight_map: Record<string, string> }) => void): void {
+  const path = join(folder, INDEX);
+  const index = JSON.parse(readFileSync(path, 'utf8'));
+  edit(index);
+  writeFileSync(path, JSON.stringify(index));
+}
+
+describe('sharded safetensors', () => {
+  it('finds nothing wrong with what Hugging Face writes', () => {
+    const { format, findings } = inspectPath(folder);
+    expect(format).toBe('safetensors-sharded');
+    expect(findings.evidence).toEqual([]);
+    expect(findings.payloadBytes).toBe(1624);
+    expect(findings.content.found.weights).toEqual([FIRST, SECOND]);
+  });
+
+  it('reports a missing shard', () => {
+    rmSync(join(folder, SECOND));
+    expect(codes()).toEqual(['FILE_MISSING']);
+  });
+
+  it('reports a shard that is cut short', () => {
+    truncateSync(join(folder, SECOND), 900);
+    expect(codes()).toEqual(['SAFETENSORS_TRUNCATED']);
+  });
+
+  it('reports an empty index', () => {
+    truncateSync(join(folder, INDEX));
+    expect(codes()).toEqual(['DOCUMENT_INVALID']);
+  });
+
+  it('reports a missing index, and then the shards that the numbering misses', () => {
+    rmSync(join(folder, INDEX));
+    expect(codes()).toEqual(['SHARD_INDEX_MISSING']);
+    rmSync(join(folder, FIRST));
+    expect(codes()).toEqual(['SHARD_INDEX_MISSING', 'FILE_MISSING']);
+  });
+
+  it('only warns about shards of an earlier, larger save that the index ignores', () => {
+    cpSync(join(folder, FIRST), join(folder, 'model-00005-of-00005.safetensors'));
+    expect(inspectPath(folder).findings.evidence).toMatchObject([{ code: 'SHARD_LEFTOVER', effect: 'warning' }]);
+  });
+
+  it('calls shards of two counts without an index pieces of several saves', () => {
+    rmSync(join(folder, INDEX));
+    cpSync(join(folder, FIRST), join(folder, 'model-00005-of-00005.safetensors'));
+    expect(codes()).toEqual(['SHARD_INDEX_MISSING', 'SHARD_COUNT']);
+  });
+
+  it('calls an index that mixes counts pieces of several saves', () => {
+    renameSync(join(folder, FIRST), join(folder, 'model-00001-of-00003.safetensors'));
+    editIndex(({ weight_map }) => {
+      for (const key of Object.keys(weight_map)) if (weight_map[key] === FIRST) weight_map[key] = 'model-00001-of-00003.safetensors';
+    });
+    expect(codes()).toEqual(['SHARD_COUNT']);
+  });
+
+  it('reports a shard that lacks what the index expects of it', () => {
+    cpSync(join(folder, FIRST), join(folder, SECOND));
+    expect(codes()).toEqual(expect.arrayContaining(['SHARD_TENSOR_MISSING', 'SHARD_TENSOR_UNLISTED']));
+  });
+
+  it('never follows a path in the index', () => {
+    editIndex(({ weight_map }) => {
+      weight_map['head.bias'] = '../../etc/passwd';
+    });
+    expect(codes()).toContain('SHARD_INDEX_NAME');
+  });
+
+  it('warns when the total differs', () => {
+    editIndex(({ metadata }) => {
+      metadata.total_size += 4;
+    });
+    expect(codes()).toEqual(['SHARD_TOTAL_SIZE']);
+  });
+});

@@ -1,0 +1,15 @@
+import type { Findings } from '../findings.ts';
+import type { ByteSource } from './byte-source.ts';
+import type { Directory } from './directory.ts';
+import { SourceError } from './source-error.ts';
+
+/** Opens a file of a checkpoint; where that is impossible the reason becomes evidence, and the other members can still be read. */
+export function openMember(directory: Directory, name: string, findings: Findings): ByteSource | null {
+  try {
+    return directory.open(name);
+  } catch (thrown) {
+    if (!(thrown instanceof SourceError)) throw thrown;
+    findings.add(thrown.evidence, { file: thrown.file }, thrown.message);
+    return null;
+  }
+}
