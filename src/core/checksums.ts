@@ -20,3 +20,65 @@ export function maskCrc32c(crc: number): number {
 export function hex32(value: number): string {
   return (value >>> 0).toString(16).padStart(8, '0');
 }
+
+/**
+ * Fletcher-32 of the bytes as HDF5 computes it: over big-endian 16-bit words, both sums starting at zero, an odd last byte standing
+ * for the high half of a word. Continues from `previous` where the bytes before were an even number.
+ */
+export function fletcher32(bytes: Uint8Array, previous = 0): number {
+  const isAligned = bytes.byteOffset % 2 === 0 && IS_LITTLE_ENDIAN;
+  const whole = bytes.length & ~1;
+  // Adding with end-around carry commutes with swapping bytes, so words are summed as the processor reads them and swapped at the end.
+  const words = isAligned
+    ? new Uint16Array(bytes.buffer, bytes.byteOffset, whole / 2)
+    : new Uint16Array(new Uint8Array(bytes.subarray(0, whole)).buffer);
+  const swap = IS_LITTLE_ENDIAN ? swap16 : (value: number): number => value;
+  const sums = fletcherSums(words, swap(previous & 0xffff), swap(previous >>> 16));
+  let low = swap(sums.low);
+  let high = swap(sums.high);
+  if (bytes.length > whole) {
+    low = fold16(low + (bytes[whole] as number) * 256);
+    high = fold16(high + low);
+  }
+  return ((high << 16) | low) >>> 0;
+}
+
+const IS_LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+/** Words between two reductions: the high sum then stays below 2^32 (at most 2^16 × (1 + n + n × (n + 1) / 2)). */
+const WORDS_PER_REDUCTION = 352;
+
+function fletcherSums(words: Uint16Array, startLow: number, startHigh: number): { readonly low: number; readonly high: number } {
+  let low = startLow;
+  let high = startHigh;
+  const quads = words.length & ~3;
+  let at = 0;
+  while (at < quads) {
+    const end = Math.min(at + WORDS_PER_REDUCTION, quads);
+    // Four words a turn: the high sum gains four times the low one before them, and each word as often as it stands before an end.
+    for (; at < end; at += 4) {
+      const a = words[at] as number;
+      const ab = a + (words[at + 1] as number);
+      const abc = ab + (words[at + 2] as number);
+      const abcd = abc + (words[at + 3] as number);
+      high = (high + (low << 2) + a + ab + abc + abcd) | 0;
+      low = (low + abcd) | 0;
+    }
+    low = fold16(low);
+    high = fold16(high);
+  }
+  for (; at < words.length; at++) {
+    low = fold16(low + (words[at] as number));
+    high = fold16(high + low);
+  }
+  return { low, high };
+}
+
+/** A 32-bit sum (its bits taken as unsigned) brought to 16 bits with end-around carry; zero only for zero. */
+function fold16(sum: number): number {
+  const once = (sum & 0xffff) + (sum >>> 16);
+  return (once & 0xffff) + (once >>> 16);
+}
+
+function swap16(value: number): number {
+  return ((value & 0xff) << 8) | (value >>> 8);
+}
