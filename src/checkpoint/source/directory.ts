@@ -9,6 +9,10 @@ export interface Entry {
   readonly mtimeMs: number;
   /** Bytes the disk holds for it. */
   readonly allocated: number;
+  /** Device and inode, empty when it cannot be looked at. */
+  readonly identity: string;
+  /** True when its size or modification time is not what it was at the first look. */
+  hasChanged(): boolean;
   /** True when the name is a symbolic link (to something inside the root). */
   readonly isLink: boolean;
 }

@@ -7,6 +7,7 @@ import type { Directory, Entry } from './directory.ts';
 import { naturalOrder } from './natural-order.ts';
 import { OpenFiles, unreadable } from './open-files.ts';
 import { SourceError } from './source-error.ts';
+import { fileIdentity } from './writers.ts';
 
 /**
  * The folders and files below one root. Folders are listed when they are first asked for, sizes and times are fetched when they are
@@ -36,6 +37,13 @@ export class Tree {
   /** Counts a listed name; false when the tree is larger than Holdfast is willing to look at. */
   admit(): boolean {
     return ++this.#entries <= LIMITS.treeEntries;
+  }
+
+  /** The absolute path of a file below the root; throws when it leads out of the root by now. */
+  realPathOf(file: string): string {
+    const real = realpathSync(join(this.real, file));
+    if (!this.contains(real)) throw new SourceError('FILE_LINK_OUTSIDE', file, `${printable(file)} leads out of the directory`);
+    return real;
   }
 
   contains(real: string): boolean {
@@ -190,6 +198,17 @@ class LazyEntry implements Entry {
 
   get allocated(): number {
     return (this.#own()?.blocks ?? 0) * 512;
+  }
+
+  get identity(): string {
+    const stats = this.#own();
+    return stats === null ? '' : fileIdentity(stats);
+  }
+
+  hasChanged(): boolean {
+    const before = this.#own();
+    const now = this.#stat(this.isLink ? statSync : lstatSync);
+    return before?.size !== now?.size || before?.mtimeMs !== now?.mtimeMs;
   }
 
   #own(): Stats | null {

@@ -1,0 +1,32 @@
+/** The reflected polynomials of the two checksums whose parts can be computed apart and put together. */
+const POLYNOMIALS = { crc32: 0xedb88320, crc32c: 0x82f63b78 } as const;
+
+export type CombinableCrc = keyof typeof POLYNOMIALS;
+
+/** `a × b` over GF(2), modulo the polynomial; bit 31 is the coefficient of x⁰. */
+function multiply(a: number, b: number, polynomial: number): number {
+  let product = 0;
+  let factor = b;
+  for (let bit = 31; bit >= 0; bit--) {
+    if ((a >>> bit) & 1) product ^= factor;
+    factor = factor & 1 ? (factor >>> 1) ^ polynomial : factor >>> 1;
+  }
+  return product >>> 0;
+}
+
+/** x to the power of 8 × `bytes`, modulo the polynomial: what shifts a checksum past that many bytes. */
+function shiftBy(bytes: number, polynomial: number): number {
+  let power = 0x0080_0000;
+  let result = 0x8000_0000;
+  for (let rest = bytes; rest > 0; rest = Math.floor(rest / 2)) {
+    if (rest % 2 === 1) result = multiply(power, result, polynomial);
+    power = multiply(power, power, polynomial);
+  }
+  return result;
+}
+
+/** The checksum of two pieces in a row, from theirs alone and the length of the second. */
+export function combineCrc(kind: CombinableCrc, first: number, second: number, secondLength: number): number {
+  const polynomial = POLYNOMIALS[kind];
+  return (multiply(shiftBy(secondLength, polynomial), first, polynomial) ^ second) >>> 0;
+}

@@ -1,0 +1,141 @@
+import { printable } from '../core/printable.ts';
+import { Findings } from './findings.ts';
+import type { DirectoryFormat, FileSet, FileSetFormat } from './formats/format.ts';
+import { guarded, probe, promisedFormat, recogniseFile } from './formats/probe.ts';
+import { DIRECTORY_FORMATS, FILE_SET_FORMATS } from './formats/table.ts';
+import { groupLooseFiles } from './grouping.ts';
+import { isLeftover } from './leftovers.ts';
+import { LIMITS } from './limits.ts';
+import type { Directory, Entry } from './source/directory.ts';
+import { naturalOrder } from './source/natural-order.ts';
+import { SourceError } from './source/source-error.ts';
+import { readTrackers, type Tracker } from './trackers.ts';
+import { filesBelow, filesNamed, once, type Unit } from './unit.ts';
+
+/** What lies below a path: checkpoints, the trackers that point at them, and evidence about the run as a whole. */
+export interface Discovery {
+  readonly units: Unit[];
+  readonly trackers: Tracker[];
+  /** Evidence that belongs to no single checkpoint. */
+  readonly findings: Findings;
+  /** Files that are no part of any checkpoint. */
+  ignored: number;
+}
+
+/** Folders that never hold checkpoints and can be large. */
+const SKIPPED = new Set(['.git', 'node_modules', '__pycache__', 'lost+found']);
+
+/** Finds the checkpoints below a directory. A directory that a format claims is one; it is not searched further. */
+export function discover(root: Directory): Discovery {
+  const discovery: Discovery = { units: [], trackers: [], findings: new Findings(), ignored: 0 };
+  search(root, discovery, 0);
+  return discovery;
+}
+
+function search(directory: Directory, discovery: Discovery, depth: number): void {
+  const format = DIRECTORY_FORMATS.find((candidate) => candidate.claims(directory));
+  if (format !== undefined) {
+    discovery.units.push(directoryUnit(directory, format));
+    return;
+  }
+  if (directory.problem !== null) {
+    const { evidence, file, message } = directory.problem;
+    discovery.findings.add(evidence, { file }, message);
+  }
+  const claimed = claimSets(directory, discovery);
+  const trackers = readTrackers(directory);
+  discovery.trackers.push(...trackers);
+  const candidates = looseCandidates(directory, claimed, discovery);
+  discovery.units.push(...groupLooseFiles(directory, candidates));
+  searchFolders(directory, discovery, depth);
+}
+
+function claimSets(directory: Directory, discovery: Discovery): ReadonlySet<string> {
+  const claimed = new Set<string>();
+  for (const format of FILE_SET_FORMATS) {
+    for (const set of format.claim(directory)) {
+      if (set.members.some((name) => claimed.has(name))) continue;
+      for (const name of set.members) claimed.add(name);
+      discovery.units.push(setUnit(directory, format, set));
+    }
+  }
+  return claimed;
+}
+
+/** Files in no set that are of a known format, or whose name promises one. */
+function looseCandidates(directory: Directory, claimed: ReadonlySet<string>, discovery: Discovery): readonly Entry[] {
+  const candidates: Entry[] = [];
+  for (const entry of directory.entries.values()) {
+    if (entry.kind === 'directory' || claimed.has(entry.name)) continue;
+    if (isLeftover(entry.name)) reportLeftover(directory, entry.name, discovery.findings);
+    else if (!isAlias(entry) && isCandidate(directory, entry)) candidates.push(entry);
+    else discovery.ignored++;
+  }
+  return candidates.sort((a, b) => naturalOrder(a.name, b.name));
+}
+
+/** A link to another file of the same tree (`last.ckpt`): what it points to is listed under its own name. */
+function isAlias(entry: Entry): boolean {
+  return entry.isLink && entry.kind === 'file';
+}
+
+function isCandidate(directory: Directory, entry: Entry): boolean {
+  if (promisedFormat(entry.name) !== null) return true;
+  if (entry.kind !== 'file' || entry.size === 0) return false;
+  try {
+    const source = directory.open(entry.name);
+    return recogniseFile(source.read(0, 4096), source) !== null;
+  } catch (thrown) {
+    if (thrown instanceof SourceError) return false;
+    throw thrown;
+  }
+}
+
+function searchFolders(directory: Directory, discovery: Discovery, depth: number): void {
+  const names = [...directory.entries.values()].filter((entry) => entry.kind === 'directory').map(({ name }) => name);
+  for (const name of names.sort(naturalOrder)) {
+    const folder = directory.directory(name);
+    if (folder === null || SKIPPED.has(name)) continue;
+    if (isLeftover(name)) reportLeftover(directory, name, discovery.findings);
+    else if (depth >= LIMITS.treeDepth) {
+      const message = `${printable(folder.path)} lies deeper than ${LIMITS.treeDepth} folders, so it was not searched`;
+      discovery.findings.add('LIMIT_EXCEEDED', { file: folder.path }, message);
+    } else search(folder, discovery, depth + 1);
+  }
+}
+
+function reportLeftover(directory: Directory, name: string, findings: Findings): void {
+  const file = directory.pathOf(name);
+  findings.add('TEMP_LEFTOVER', { file }, `${printable(file)} is what an interrupted save left behind; it is no checkpoint`);
+}
+
+function directoryUnit(directory: Directory, format: DirectoryFormat): Unit {
+  return {
+    kind: 'directory',
+    path: directory.path,
+    format,
+    grouping: `one directory, claimed as ${format.title}`,
+    directory,
+    files: once(() => filesBelow(directory)),
+    inspect: once(() => inspected(directory.path, (findings) => format.inspect(directory, findings, probe))),
+  };
+}
+
+function setUnit(directory: Directory, format: FileSetFormat, set: FileSet): Unit {
+  const count = set.members.length;
+  return {
+    kind: 'set',
+    path: directory.pathOf(set.name),
+    format,
+    grouping: `${count} ${count === 1 ? 'file' : 'files'}, claimed as ${format.title}`,
+    directory,
+    files: once(() => filesNamed(directory, set.members)),
+    inspect: once(() => inspected(directory.pathOf(set.name), (findings) => format.inspect(set, directory, findings, probe))),
+  };
+}
+
+function inspected(path: string, read: (findings: Findings) => void): Findings {
+  const findings = new Findings();
+  guarded(findings, path, () => read(findings));
+  return findings;
+}

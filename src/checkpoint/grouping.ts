@@ -1,0 +1,81 @@
+import { Findings } from './findings.ts';
+import type { MemberFindings } from './formats/format.ts';
+import { probe, promisedFormat } from './formats/probe.ts';
+import { FILE_FORMATS } from './formats/table.ts';
+import type { Directory, Entry } from './source/directory.ts';
+import { filesNamed, once, type Unit } from './unit.ts';
+
+interface Loose extends MemberFindings {
+  readonly name: string;
+}
+
+/**
+ * Makes checkpoints of files that no directory or set format claims. Files whose names differ only in the role they play (`model-100.pt`,
+ * `optimizer-100.pt`) or in a rank, and whose contents complement each other, are one; files of different steps, and files that are
+ * each a whole checkpoint, are separate.
+ */
+export function groupLooseFiles(directory: Directory, entries: readonly Entry[]): readonly Unit[] {
+  const groups = new Map<string, Loose[]>();
+  for (const { name } of entries) {
+    const key = groupKey(name);
+    const group = groups.get(key);
+    const loose = { name, ...probe.inspectFile(directory, name) };
+    if (group === undefined) groups.set(key, [loose]);
+    else group.push(loose);
+  }
+  const parts = [...groups.values()].flatMap(splitUnlessComplementary);
+  return parts.map((members) => unitOf(directory, members, parts.length));
+}
+
+/** Words that name a role, a writer or a rank, not a checkpoint. */
+const ROLE_WORDS =
+  /^(pytorch|torch|tf|flax|jax|keras|adapter|model|models|module|weights?|params?|net|state|states|dict|optimizer|optim|opt|scheduler|sched|lr|rng|random|scaler|ema|trainer|training|args|rank\d*|meta|metadata|extra)$/i;
+
+/** What remains of a name without its extensions, role words and rank: equal for files that belong to one save. */
+export function groupKey(name: string): string {
+  const stem = name.replace(/(\.[a-z][a-z0-9]{0,11})+$/i, '');
+  return stem
+    .replace(/rank[-_]?\d+/gi, 'rank')
+    .split(/[-_. ]+/)
+    .filter((word) => word !== '' && !ROLE_WORDS.test(word))
+    .join('-');
+}
+
+/** A file with weights and optimizer is a checkpoint of its own, unless the others are its ranks; two files of weights are two checkpoints. */
+function splitUnlessComplementary(group: Loose[]): readonly Loose[][] {
+  if (group.length === 1 || group.every(({ name }) => /rank[-_]?\d+/i.test(name))) return [group];
+  const holding = (need: 'weights' | 'optimizer') => group.filter(({ findings }) => findings.content.found[need].length > 0).length;
+  const isComplementary = holding('weights') <= 1 && holding('optimizer') <= 1 && !group.some(isWhole);
+  return isComplementary ? [group] : group.map((member) => [member]);
+}
+
+function isWhole({ findings }: Loose): boolean {
+  const { weights, optimizer } = findings.content.found;
+  return weights.length > 0 && optimizer.length > 0;
+}
+
+function unitOf(directory: Directory, members: readonly Loose[], unitsHere: number): Unit {
+  const names = members.map(({ name }) => name);
+  const [first] = members;
+  const isGroup = names.length > 1;
+  const weights = members.find(({ findings }) => findings.content.found.weights.length > 0) ?? first;
+  return {
+    kind: isGroup ? 'group' : 'file',
+    path: isGroup && unitsHere === 1 && directory.path !== '' ? directory.path : directory.pathOf(weights?.name ?? ''),
+    format: formatOf(weights),
+    grouping: isGroup ? `${names.length} files whose contents complement each other: ${names.join(', ')}` : 'one file',
+    directory,
+    files: once(() => filesNamed(directory, names)),
+    inspect: once(() => {
+      const findings = new Findings();
+      for (const member of members) findings.merge(member.findings);
+      return findings;
+    }),
+  };
+}
+
+/** The format by content; for a file of no known format the one its name promises, since that is what it failed to be. */
+function formatOf(member: Loose | undefined): Unit['format'] {
+  if (member === undefined) return null;
+  return FILE_FORMATS.find(({ id }) => id === member.format) ?? promisedFormat(member.name);
+}

@@ -1,0 +1,80 @@
+import { excerpt, printable } from '../core/printable.ts';
+import type { Findings } from './findings.ts';
+import type { Directory } from './source/directory.ts';
+import { stepOfName } from './steps.ts';
+
+/** A small file by which a framework remembers the newest checkpoint of a run. */
+export interface Tracker {
+  readonly directory: Directory;
+  readonly file: string;
+  /** What it says, null when it says nothing usable. */
+  readonly target: string | null;
+  /** True when what it names is there. */
+  readonly isThere: boolean;
+  readonly step: number | null;
+}
+
+interface TrackerKind {
+  readonly file: string;
+  /** The name it points at (a folder or a file prefix below the tracker's directory), or null when the text says nothing. */
+  parse(text: string): string | null;
+  /** A text that is certainly not this framework's, although the file has its name. */
+  isForeign(text: string): boolean;
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+const TRACKERS: readonly TrackerKind[] = [
+  {
+    file: 'latest_checkpointed_iteration.txt',
+    parse: (text) => {
+      const word = text.trim();
+      if (word === 'release') return 'release';
+      return /^\d{1,15}$/.test(word) ? `iter_${word.padStart(7, '0')}` : null;
+    },
+    isForeign: () => false,
+  },
+  { file: 'latest', parse: nameOrNull, isForeign: (text) => text.length > 512 },
+  { file: 'latest_universal', parse: nameOrNull, isForeign: (text) => text.length > 512 },
+  {
+    file: 'checkpoint',
+    parse: (text) => nameOrNull(/^\s*model_checkpoint_path:\s*"((?:[^"\\]|\\.)*)"/m.exec(text)?.[1]?.split('/').at(-1) ?? ''),
+    isForeign: (text) => text !== '' && !text.includes('model_checkpoint_path'),
+  },
+];
+
+function nameOrNull(text: string): string | null {
+  const name = text.trim();
+  return name === '' || name === '.' || name === '..' || /[/\0\n]/.test(name) ? null : name;
+}
+
+/** The trackers of a directory. One that names nothing, or something that is not there, is told by {@link reportTracker}. */
+export function readTrackers(directory: Directory): readonly Tracker[] {
+  const trackers: Tracker[] = [];
+  for (const kind of TRACKERS) {
+    if (directory.entries.get(kind.file)?.kind !== 'file') continue;
+    const text = directory.readText(kind.file, MAX_BYTES);
+    if (text === null || kind.isForeign(text)) continue;
+    const target = kind.parse(text);
+    const isThere = target !== null && isPresent(directory, target);
+    trackers.push({ directory, file: directory.pathOf(kind.file), target, isThere, step: target === null ? null : stepOfName(target) });
+  }
+  return trackers;
+}
+
+/** A folder, or the index of a file set, of that name. */
+function isPresent(directory: Directory, target: string): boolean {
+  return directory.has(target) || directory.has(`${target}.index`);
+}
+
+export function reportTracker(tracker: Tracker, findings: Findings): void {
+  const { file, target } = tracker;
+  if (target === null) {
+    const found = excerpt(tracker.directory.readText(file.split('/').at(-1) ?? file, MAX_BYTES) ?? '');
+    const message = `${printable(file)} should name the newest checkpoint, but ${found === '' ? 'is empty' : 'names none'}`;
+    findings.add('TRACKER_EMPTY', { file, expected: 'a name', found }, message);
+  } else if (!tracker.isThere) {
+    const message = `${printable(file)} names ${excerpt(target)} as the newest checkpoint, which is not there`;
+    findings.add('TRACKER_TARGET_MISSING', { file, expected: excerpt(target), found: 'nothing' }, message);
+  }
+}

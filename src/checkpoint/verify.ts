@@ -1,0 +1,151 @@
+import { existsSync, lstatSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { HoldfastError, systemCode } from '../core/errors.ts';
+import { printable } from '../core/printable.ts';
+import { runChecks } from './deep/run-checks.ts';
+import { type Discovery, discover } from './discover.ts';
+import { addChangeEvidence, addFileEvidence, countsBlocksExactly } from './file-evidence.ts';
+import type { Findings } from './findings.ts';
+import { type Compared, joinPath, judge } from './judge.ts';
+import { newestFirst } from './newest.ts';
+import { type CheckpointReport, type Level, type PathReport, REPORT_SCHEMA, type VerifyReport } from './report.ts';
+import { openTree, type Tree } from './source/tree.ts';
+import { findWriters, type Writer } from './source/writers.ts';
+import { reportTracker } from './trackers.ts';
+import { once, type Unit } from './unit.ts';
+import { canResume } from './verdict.ts';
+
+export interface Progress {
+  readonly phase: 'search' | 'inspect' | 'read';
+  readonly done: number;
+  readonly total: number;
+  readonly unit: 'checkpoints' | 'bytes';
+  readonly current: string;
+}
+
+export interface VerifyOptions {
+  readonly level: Level;
+  readonly signal: AbortSignal;
+  /** Stop at the newest checkpoint a run could resume from; older ones are not looked at. */
+  readonly onlyLastGood?: boolean;
+  /** For `lastGood`: accept only checkpoints whose checksums were compared. */
+  readonly requireChecked?: boolean;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** Verifies what lies at each path. Rejects with a {@link HoldfastError} when a path cannot be looked at, or when it is aborted. */
+export async function verifyPaths(paths: readonly string[], options: VerifyOptions): Promise<VerifyReport> {
+  for (const path of paths) assertVerifiable(path);
+  const writers = once(findWriters);
+  const reports: PathReport[] = [];
+  for (const path of paths) reports.push(await verifyPath(path, options, writers));
+  return { schema: REPORT_SCHEMA, level: options.level, paths: reports };
+}
+
+function assertVerifiable(path: string): void {
+  try {
+    const stats = statSync(path);
+    if (stats.isFile() || stats.isDirectory()) return;
+  } catch (thrown) {
+    const isLink = !existsSync(path) && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    const code = systemCode(thrown);
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      const message = `${printable(path)} ${isLink ? 'is a link that leads nowhere' : 'does not exist'}`;
+      throw new HoldfastError('PATH_NOT_FOUND', { message, hint: 'Check the spelling, and whether the volume is mounted here.' });
+    }
+    const message = `${printable(path)} cannot be looked at: ${code ?? String(thrown)}`;
+    throw new HoldfastError('PATH_NOT_READABLE', { message, hint: 'Check the permissions of the path and of the folders above it.' });
+  }
+  const message = `${printable(path)} is neither a file nor a directory`;
+  throw new HoldfastError('PATH_NOT_SUPPORTED', {
+    message,
+    hint: 'Give a checkpoint file, a checkpoint directory, or the directory of a run.',
+  });
+}
+
+async function verifyPath(path: string, options: VerifyOptions, writers: () => ReadonlyMap<string, Writer>): Promise<PathReport> {
+  const { tree, file } = openTree(path);
+  try {
+    options.onProgress?.({ phase: 'search', done: 0, total: 0, unit: 'checkpoints', current: path });
+    const discovery = discover(tree.root);
+    const units = file === null ? discovery.units : discovery.units.filter((unit) => unit.files().has(file));
+    const pathOf = (below: string) => (file === null ? joinPath(path, below) : below === file ? path : joinPath(dirname(path), below));
+    const context: Context = { tree, pathOf, options, writers, isExact: countsBlocksExactly(tree.real) };
+    const checkpoints = await verifyUnits(newestFirst(units), context);
+    return finish(path, checkpoints, discovery, tree, options);
+  } finally {
+    tree.close();
+  }
+}
+
+interface Context {
+  readonly tree: Tree;
+  /** A path below the root as the user would write it. */
+  readonly pathOf: (below: string) => string;
+  readonly options: VerifyOptions;
+  readonly writers: () => ReadonlyMap<string, Writer>;
+  readonly isExact: boolean;
+}
+
+async function verifyUnits(units: readonly Unit[], context: Context): Promise<CheckpointReport[]> {
+  const { options } = context;
+  const reports: CheckpointReport[] = [];
+  for (const [index, unit] of units.entries()) {
+    options.onProgress?.({ phase: 'inspect', done: index, total: units.length, unit: 'checkpoints', current: unit.path });
+    await nextTurn();
+    stopIfAborted(options.signal);
+    const report = await verifyUnit(unit, context);
+    reports.push(report);
+    if (options.onlyLastGood === true && canResume(report.verdict, options.requireChecked === true)) break;
+  }
+  return reports;
+}
+
+async function verifyUnit(unit: Unit, context: Context): Promise<CheckpointReport> {
+  const { tree, pathOf, options, writers, isExact } = context;
+  const findings = unit.inspect();
+  const files = unit.files();
+  const compared = await compare(findings, context);
+  addFileEvidence({ files, writers: writers(), isExact }, findings);
+  if (compared.checkedBytes > 0 && compared.failures === 0) settleHoles(findings, compared);
+  addChangeEvidence(files, findings);
+  tree.close();
+  return judge(unit, findings, compared, { level: options.level, path: pathOf(unit.path) });
+}
+
+async function compare(findings: Findings, { tree, options }: Context): Promise<Compared> {
+  if (options.level === 'quick' || findings.checks.length === 0) return { checkedBytes: 0, failures: 0 };
+  return await runChecks(findings, {
+    pathOf: (file) => tree.realPathOf(file),
+    signal: options.signal,
+    onBytes: (done, total) => options.onProgress?.({ phase: 'read', done, total, unit: 'bytes', current: findings.checks[0]?.file ?? '' }),
+  });
+}
+
+/** Holes under bytes whose checksums all matched are real zeros. */
+function settleHoles(findings: Findings, compared: Compared): void {
+  if (compared.checkedBytes < findings.payloadBytes) return;
+  for (const [index, evidence] of findings.evidence.entries()) {
+    if (evidence.code !== 'FILE_SPARSE') continue;
+    findings.evidence[index] = { ...evidence, code: 'FILE_SPARSE_CHECKED', effect: 'note' };
+  }
+}
+
+function finish(path: string, checkpoints: CheckpointReport[], discovery: Discovery, tree: Tree, options: VerifyOptions): PathReport {
+  const { findings, trackers } = discovery;
+  for (const tracker of trackers) reportTracker(tracker, findings);
+  const lastGood = checkpoints.find(({ verdict }) => canResume(verdict, options.requireChecked === true)) ?? null;
+  return {
+    path,
+    checkpoints: checkpoints.map((report) => (report === lastGood ? { ...report, isLastGood: true } : report)),
+    lastGood: lastGood?.path ?? null,
+    evidence: findings.evidence,
+    ignoredFiles: discovery.ignored,
+    bytesRead: tree.bytesRead,
+  };
+}
+
+function stopIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new HoldfastError('INTERRUPTED', { message: 'stopped before the end', cause: signal.reason });
+}
