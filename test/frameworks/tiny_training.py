@@ -1,6 +1,7 @@
 """A tiny training loop in numpy: the state a hand-written trainer keeps and saves with numpy or h5py.
 
-A two-layer network of about a thousand parameters (as many as `hidden` asks for), regression on fixed random data, Adam, one seed.
+A two-layer network of about a thousand parameters (as many as `hidden` asks for), regression on fixed
+random data, Adam, one seed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 
 
 def train(steps: int, seed: int = 7, hidden: int = 32) -> dict[str, Any]:
-    """Parameters, both Adam moments, every loss, the step and the generator's state after that many real steps."""
+    """Parameters, Adam moments, losses, step and generator state after that many real steps."""
     rng = np.random.default_rng(seed)
     params = {
         "dense_0/kernel": rng.normal(0, 0.3, (16, hidden)).astype(np.float32),
@@ -34,7 +35,12 @@ def train(steps: int, seed: int = 7, hidden: int = 32) -> dict[str, Any]:
             scale = np.sqrt(second[name] / np.float32(1 - 0.999**step)) + np.float32(1e-8)
             params[name] = params[name] - np.float32(0.01) * mean / scale
     words = rng.bit_generator.state["state"]
-    state = [words["state"] >> 64, words["state"] & (2**64 - 1), words["inc"] >> 64, words["inc"] & (2**64 - 1)]
+    state = [
+        words["state"] >> 64,
+        words["state"] & (2**64 - 1),
+        words["inc"] >> 64,
+        words["inc"] & (2**64 - 1),
+    ]
     progress = {"step": steps, "rng": np.array(state, np.uint64), "losses": np.array(losses, np.float32)}
     return {"params": params, "m": first, "v": second} | progress
 

@@ -1,4 +1,7 @@
-"""Loads a Flax msgpack checkpoint with flax.training.checkpoints.restore_checkpoint: the whole tree. Family: jax."""
+"""Loads a Flax msgpack checkpoint with flax.training.checkpoints.restore_checkpoint: the whole tree.
+
+Family: jax.
+"""
 
 from __future__ import annotations
 

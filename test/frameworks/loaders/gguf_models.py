@@ -1,4 +1,7 @@
-"""Loads a GGUF file with gguf.GGUFReader: every field and every tensor. Family: jax."""
+"""Loads a GGUF file with gguf.GGUFReader: every field and every tensor.
+
+Family: jax.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ from common import loader_main
 def load(path: str) -> dict[str, Any]:
     reader = gguf.GGUFReader(path)
     fields = {name: [np.array(part) for part in field.parts] for name, field in reader.fields.items()}
-    tensors = {t.name: (t.tensor_type.name, [int(n) for n in t.shape], np.array(t.data)) for t in reader.tensors}
+    tensors = {
+        t.name: (t.tensor_type.name, [int(n) for n in t.shape], np.array(t.data)) for t in reader.tensors
+    }
     return {"fields": fields, "tensors": tensors}
 
 

@@ -1,4 +1,7 @@
-"""Loads an HDF5 file with h5py: every dataset and every attribute. Family: jax."""
+"""Loads an HDF5 file with h5py: every dataset and every attribute.
+
+Family: jax.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Loads what Keras saved, with Keras: models with load_model, weights into the model they came from. Family: jax.
+"""Loads what Keras saved, with Keras: models with load_model, weights into the model they came from.
 
 Given a folder, it is the backup folder of BackupAndRestore or an unzipped .keras model.
+
+Family: jax.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Loads .npy and .npz with numpy.load, every array of it. Family: jax."""
+"""Loads .npy and .npz with numpy.load, every array of it.
+
+Family: jax.
+"""
 
 from __future__ import annotations
 

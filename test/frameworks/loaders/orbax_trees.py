@@ -1,6 +1,9 @@
-"""Loads an Orbax checkpoint with Orbax: a run's folder through CheckpointManager, else one tree. Family: jax.
+"""Loads an Orbax checkpoint with Orbax: a run's folder through CheckpointManager, else one tree.
 
-A run's folder is one whose entries are numbered steps; its newest step is loaded, as a resuming trainer does.
+A run's folder is one whose entries are numbered steps; its newest step is loaded, as a resuming trainer
+does.
+
+Family: jax.
 """
 
 from __future__ import annotations

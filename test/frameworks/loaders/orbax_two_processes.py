@@ -1,4 +1,7 @@
-"""Loads the Orbax checkpoint of two processes in one process, like any other Orbax tree. Family: jax."""
+"""Loads the Orbax checkpoint of two processes in one process, like any other Orbax tree.
+
+Family: jax.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""Loads a TensorFlow checkpoint with TensorFlow's reader: every tensor of it. Family: tf.
+"""Loads a TensorFlow checkpoint with TensorFlow's reader: every tensor of it.
 
 Given a folder, the checkpoint is the one tf.train.latest_checkpoint names; given an .index file, its own.
-The reader is the one under tf.train.Checkpoint.restore: it opens the index and checks each tensor it reads.
+The reader is the one under tf.train.Checkpoint.restore: it opens the index and checks each tensor it
+reads.
+
+Family: tf.
 """
 
 from __future__ import annotations

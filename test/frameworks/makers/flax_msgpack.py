@@ -1,7 +1,9 @@
-"""Makes Flax msgpack fixtures: a TrainState saved by flax.training.checkpoints, and parameters alone. Family: jax.
+"""Makes Flax msgpack fixtures: a TrainState saved by flax.training.checkpoints, and parameters alone.
 
-The checkpoint is the single file checkpoint_100 that Flax writes when Orbax is switched off; the parameters are the
-bytes of flax.serialization.to_bytes, as published models have them.
+The checkpoint is the single file checkpoint_100 that Flax writes when Orbax is switched off; the
+parameters are the bytes of flax.serialization.to_bytes, as published models have them.
+
+Family: jax.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Makes a GGUF fixture with gguf.GGUFWriter: a few tensors, float, half and quantized, and metadata. Family: jax."""
+"""Makes a GGUF fixture with gguf.GGUFWriter: a few tensors, float, half and quantized, and metadata.
+
+Family: jax.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""Makes HDF5 fixtures with h5py, as a hand-written trainer does. Family: jax.
+"""Makes HDF5 fixtures with h5py, as a hand-written trainer does.
 
-One state, laid out in the ways that differ on disk: contiguous datasets without checksums; chunks with deflate and
-fletcher32 under the old superblock and B-trees; the newest superblock with each of its chunk indexes (single chunk,
-fixed array, extensible array, B-tree of version 2), as HDF5 2.0 and as HDF5 1.14 lay it out; a file in which only the
-parameters are checksummed.
+One state, laid out in the ways that differ on disk: contiguous datasets without checksums; chunks with
+deflate and fletcher32 under the old superblock and B-trees; the newest superblock with each of its chunk
+indexes (single chunk, fixed array, extensible array, B-tree of version 2), as HDF5 2.0 and as HDF5 1.14
+lay it out; a file in which only the parameters are checksummed.
+
+Family: jax.
 """
 
 from __future__ import annotations

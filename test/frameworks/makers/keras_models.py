@@ -1,9 +1,11 @@
-"""Makes Keras fixtures on the JAX backend: whole models, weights, and a training backup. Family: jax.
+"""Makes Keras fixtures on the JAX backend: whole models, weights, and a training backup.
 
-Whole models: a .keras file after 100 real steps with Adam, one that was never compiled, and the legacy .h5 file.
-Weights: .weights.h5 of a compiled model, which holds the optimizer too, of an uncompiled one, which does not, and
-.weights.json with its shards.
-Backup: the folder that the BackupAndRestore callback leaves when training stops in the middle.
+Whole models: a .keras file after 100 real steps with Adam, one that was never compiled, and the legacy
+.h5 file. Weights: .weights.h5 of a compiled model, which holds the optimizer too, of an uncompiled one,
+which does not, and .weights.json with its shards. Backup: the folder that the BackupAndRestore callback
+leaves when training stops in the middle.
+
+Family: jax.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ def interrupted(backup_dir: Path) -> None:
         if epoch == 2:
             raise Stop
 
-    backup = keras.callbacks.BackupAndRestore(str(backup_dir), double_checkpoint=True, delete_checkpoint=False)
+    backup = keras.callbacks.BackupAndRestore(
+        str(backup_dir), double_checkpoint=True, delete_checkpoint=False
+    )
     try:
         train(build(compiled=True), 100, [backup, keras.callbacks.LambdaCallback(on_epoch_end=stop)])
     except Stop:

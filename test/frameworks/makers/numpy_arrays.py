@@ -1,6 +1,9 @@
-"""Makes npy and npz fixtures with numpy.save, numpy.savez and numpy.savez_compressed. Family: jax.
+"""Makes npy and npz fixtures with numpy.save, numpy.savez and numpy.savez_compressed.
 
-The npz files hold a whole training state (parameters, Adam's moments, step, generator state); the npy one array.
+The npz files hold a whole training state (parameters, Adam's moments, step, generator state); the npy one
+array.
+
+Family: jax.
 """
 
 from __future__ import annotations

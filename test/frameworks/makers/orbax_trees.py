@@ -1,4 +1,4 @@
-"""Makes Orbax fixtures: parameters, optax's Adam state, the random key and the step of a tiny training. Family: jax.
+"""Makes Orbax fixtures: parameters, optax's Adam state, the random key and the step of a tiny training.
 
 orbax-ocdbt-zarr2      one tree by StandardCheckpointer, as it comes: OCDBT database, zarr of version 2
 orbax-ocdbt-zarr3      the same with zarr of version 3, one array sharded over two devices
@@ -6,8 +6,11 @@ orbax-zarr2            PyTreeCheckpointer without OCDBT: one folder per array
 orbax-zarr3            the same with zarr of version 3
 orbax-manager          a run's folder with three steps, written by CheckpointManager, each with a JSON item
 orbax-weights          parameters alone
-orbax-deep-tree        the OCDBT database rewritten by tensorstore, one commit per key and tiny nodes, so that its trees
-                       have the interior nodes and version nodes that Orbax alone produces only in huge checkpoints
+orbax-deep-tree        the OCDBT database rewritten by tensorstore, one commit per key and tiny nodes, so
+                       that its trees have the interior nodes and version nodes that Orbax alone produces
+                       only in huge checkpoints
+
+Family: jax.
 """
 
 from __future__ import annotations
@@ -102,7 +105,9 @@ def save_deep(path: Path, tree: Any) -> None:
 
 def save_run(path: Path) -> None:
     state = initial()
-    with ocp.CheckpointManager(path.absolute(), options=ocp.CheckpointManagerOptions(max_to_keep=3)) as manager:
+    with ocp.CheckpointManager(
+        path.absolute(), options=ocp.CheckpointManagerOptions(max_to_keep=3)
+    ) as manager:
         for step in (100, 200, 300):
             state = train_until(state, step)
             note = ocp.args.JsonSave({"tokens": step * 8})
@@ -111,11 +116,19 @@ def save_run(path: Path) -> None:
 
 def main(out_dir: str) -> None:
     state = train_until(initial(), 100)
-    spread = dict(state, params=dict(state["params"], hidden=jax.tree.map(over_devices, state["params"]["hidden"])))
+    spread = dict(
+        state, params=dict(state["params"], hidden=jax.tree.map(over_devices, state["params"]["hidden"]))
+    )
     whole = ["weights", "optimizer", "rng", "step"]
     for fixture, path, step, content, save in (
         ("orbax-ocdbt-zarr2", "step-100", 100, whole, lambda to: save_standard(to, state)),
-        ("orbax-ocdbt-zarr3", "step-100", 100, whole, lambda to: save_tree(to, spread, ocdbt=True, zarr3=True)),
+        (
+            "orbax-ocdbt-zarr3",
+            "step-100",
+            100,
+            whole,
+            lambda to: save_tree(to, spread, ocdbt=True, zarr3=True),
+        ),
         ("orbax-zarr2", "step-100", 100, whole, lambda to: save_tree(to, state, ocdbt=False, zarr3=False)),
         ("orbax-zarr3", "step-100", 100, whole, lambda to: save_tree(to, spread, ocdbt=False, zarr3=True)),
         ("orbax-manager", "run", 300, whole, save_run),
@@ -123,7 +136,8 @@ def main(out_dir: str) -> None:
         ("orbax-weights", "params", None, ["weights"], lambda to: save_standard(to, state["params"])),
     ):
         data = start_fixture(out_dir, fixture)
-        with tempfile.TemporaryDirectory() as scratch:  # commit_success.txt names the folder it was written in
+        # Elsewhere first: commit_success.txt names the folder it was written in.
+        with tempfile.TemporaryDirectory() as scratch:
             save(Path(scratch) / path)
             shutil.move(Path(scratch) / path, data / path)
         write_fixture(

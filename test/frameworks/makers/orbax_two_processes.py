@@ -1,7 +1,10 @@
-"""Makes the Orbax fixture of a job with two processes, each writing its own part of every array. Family: jax.
+"""Makes the Orbax fixture of a job with two processes, each writing its own part of every array.
 
-Starts itself twice; the processes meet through jax.distributed on the loopback interface, arrays are sharded over both,
-and each process leaves its own ocdbt.process_N folder, which Orbax joins under one manifest.
+Starts itself twice; the processes meet through jax.distributed on the loopback interface, arrays are
+sharded over both, and each process leaves its own ocdbt.process_N folder, which Orbax joins under one
+manifest.
+
+Family: jax.
 """
 
 from __future__ import annotations

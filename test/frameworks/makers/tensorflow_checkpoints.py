@@ -1,4 +1,4 @@
-"""Makes TensorFlow fixtures with tf.train.Checkpoint, CheckpointManager and the older Saver. Family: tf.
+"""Makes TensorFlow fixtures with tf.train.Checkpoint, CheckpointManager and the older Saver.
 
 A tiny network after real steps with Adam, its step, a generator's state, and a vector of strings:
 tf-checkpoint          one checkpoint with a Keras optimizer
@@ -7,6 +7,8 @@ tf-manager             a run's folder with three steps, written by CheckpointMan
 tf-sharded             one checkpoint in several data files, split by size
 tf-saver-sharded       the version 1 Saver with variables on two devices, one data file each
 tf-weights             the variables alone
+
+Family: tf.
 """
 
 from __future__ import annotations
@@ -48,9 +50,7 @@ class Training:
         self.network, self.optimizer = Network(), optimizer
         self.step = tf.Variable(0, dtype=tf.int64)
         self.generator = tf.random.Generator.from_seed(7)
-        self.tracked = dict(
-            model=self.network, optimizer=optimizer, step=self.step, generator=self.generator
-        )
+        self.tracked = dict(model=self.network, optimizer=optimizer, step=self.step, generator=self.generator)
 
     def train_until(self, step: int) -> None:
         variables = list(self.network.trainable_variables)
@@ -71,7 +71,9 @@ def save_one(data: Path, optimizer: Any, options: tf.train.CheckpointOptions | N
 
 def save_run(data: Path) -> str:
     training = Training(keras.optimizers.Adam(1e-2))
-    manager = tf.train.CheckpointManager(tf.train.Checkpoint(**training.tracked), str(data / "run"), max_to_keep=3)
+    manager = tf.train.CheckpointManager(
+        tf.train.Checkpoint(**training.tracked), str(data / "run"), max_to_keep=3
+    )
     for step in (100, 200, 300):
         training.train_until(step)
         manager.save(checkpoint_number=step)
