@@ -1,0 +1,190 @@
+import { PICKLE_LIMITS, PickleFailure } from './failure.ts';
+import { GlobalRegister } from './global-register.ts';
+import { PickleMemo } from './memo.ts';
+import type { PickleCall, PickleDict, PickleGlobal, PicklePersistent, PickleSequence, PickleValue } from './value.ts';
+import { isNode } from './value.ts';
+
+/** Rough weights in bytes of what the value tree is made of. */
+const WEIGHT = { sequence: 80, dict: 160, call: 120, leaf: 48, slot: 10 } as const;
+
+/**
+ * The state of a pickle machine that builds descriptions instead of objects: a stack with marks, and the memo. What a real one would
+ * import or call is written into `globals`; what it would ask its surroundings for into `persistent`.
+ */
+export class PickleMachine {
+  /** Offset of the opcode that is being carried out. */
+  offset = 0;
+  readonly memo = new PickleMemo();
+  readonly globals = new GlobalRegister();
+  readonly persistent: PicklePersistent[] = [];
+  readonly #stack: PickleValue[] = [];
+  readonly #marks: number[] = [];
+  #fence = 0;
+  #weight = 0;
+
+  invalid(message: string): PickleFailure {
+    return new PickleFailure('PICKLE_INVALID', this.offset, message);
+  }
+
+  limit(message: string): PickleFailure {
+    return new PickleFailure('LIMIT_EXCEEDED', this.offset, message);
+  }
+
+  /** Counts memory that the tree is about to hold. */
+  charge(bytes: number): void {
+    this.#weight += bytes;
+    if (this.#weight > PICKLE_LIMITS.weight) throw this.limit(`holds more values than fit into ${PICKLE_LIMITS.weight} bytes`);
+  }
+
+  push(value: PickleValue): void {
+    if (this.#stack.length >= PICKLE_LIMITS.stack) throw this.limit(`puts more than ${PICKLE_LIMITS.stack} values on the stack`);
+    this.#stack.push(value);
+  }
+
+  pop(): PickleValue {
+    if (this.#stack.length <= this.#fence) throw this.invalid('takes a value from an empty stack');
+    return this.#stack.pop() as PickleValue;
+  }
+
+  top(): PickleValue {
+    if (this.#stack.length <= this.#fence) throw this.invalid('looks at an empty stack');
+    return this.#stack[this.#stack.length - 1] as PickleValue;
+  }
+
+  mark(): void {
+    if (this.#marks.length >= PICKLE_LIMITS.marks) throw this.limit(`nests deeper than ${PICKLE_LIMITS.marks}`);
+    this.#fence = this.#stack.length;
+    this.#marks.push(this.#fence);
+  }
+
+  /** The values above the last mark, which goes too. */
+  popMark(): PickleValue[] {
+    const start = this.#marks.pop();
+    if (start === undefined) throw this.invalid('closes a container that was not opened');
+    this.#fence = this.#marks[this.#marks.length - 1] ?? 0;
+    return this.#stack.splice(start);
+  }
+
+  /** POP: a value, or the mark when nothing lies above it. */
+  discard(): void {
+    if (this.#stack.length > this.#fence) this.#stack.pop();
+    else this.popMark();
+  }
+
+  sequence(kind: PickleSequence['kind'], items: PickleValue[]): void {
+    this.charge(WEIGHT.sequence + items.length * WEIGHT.slot);
+    this.push({ kind, items });
+  }
+
+  dict(flat: readonly PickleValue[]): void {
+    this.charge(WEIGHT.dict);
+    const dict: PickleDict = { kind: 'dict', keys: [], values: [] };
+    this.#setEntries(dict, flat);
+    this.push(dict);
+  }
+
+  /** A small node: a float, a bytes object, a reference. */
+  leaf(value: PickleValue): void {
+    this.charge(WEIGHT.leaf);
+    this.push(value);
+  }
+
+  text(value: string): void {
+    this.charge(WEIGHT.leaf + value.length);
+    this.push(value);
+  }
+
+  append(items: readonly PickleValue[], opcode: string): void {
+    const target = this.top();
+    this.charge(items.length * WEIGHT.slot);
+    if (isNode(target) && (target.kind === 'list' || (target.kind === 'set' && opcode === 'ADDITEMS'))) {
+      for (const item of items) target.items.push(item);
+    } else if (isNode(target) && target.kind === 'call') {
+      target.items ??= [];
+      for (const item of items) target.items.push(item);
+    } else if (!isNode(target) || target.kind !== 'persistent') throw this.invalid(`${opcode} needs a container, not ${describe(target)}`);
+  }
+
+  setItems(flat: readonly PickleValue[]): void {
+    const target = this.top();
+    if (isNode(target) && target.kind === 'dict') return this.#setEntries(target, flat);
+    if (isNode(target) && target.kind === 'call') {
+      if (target.entries === null) this.charge(WEIGHT.dict);
+      target.entries ??= { kind: 'dict', keys: [], values: [] };
+      return this.#setEntries(target.entries, flat);
+    }
+    if (isNode(target) && (target.kind === 'persistent' || target.kind === 'list')) return;
+    throw this.invalid(`SETITEMS needs a dictionary, not ${describe(target)}`);
+  }
+
+  #setEntries(dict: PickleDict, flat: readonly PickleValue[]): void {
+    if (flat.length % 2 !== 0) throw this.invalid('sets a key without a value');
+    this.charge(flat.length * WEIGHT.slot);
+    for (let i = 0; i < flat.length; i += 2) {
+      const key = flat[i] as PickleValue;
+      if (isNode(key) && UNHASHABLE.has(key.kind)) throw this.invalid(`uses ${describe(key)} as a key`);
+      dict.keys.push(key);
+      dict.values.push(flat[i + 1] as PickleValue);
+    }
+  }
+
+  global(module: PickleValue, name: PickleValue): PickleGlobal {
+    if (typeof module === 'string' && typeof name === 'string') return this.#register(module, name);
+    // A name that only running the pickle would reveal: nothing to look up, and nothing an honest writer does.
+    if (isComputed(module) || isComputed(name)) return this.#register(part(module), part(name));
+    throw this.invalid(`STACK_GLOBAL needs two strings, not ${describe(module)} and ${describe(name)}`);
+  }
+
+  #register(module: string, name: string): PickleGlobal {
+    const known = this.globals.find(module, name);
+    if (known !== null) return known;
+    if (this.globals.size >= PICKLE_LIMITS.globals) throw this.limit(`imports more than ${PICKLE_LIMITS.globals} names`);
+    this.charge(WEIGHT.call);
+    return this.globals.add({ kind: 'global', module, name, offset: this.offset });
+  }
+
+  call(how: PickleCall['how'], callable: PickleValue, args: PickleValue, kwargs: PickleValue = null): void {
+    if (!isNode(callable) || UNCALLABLE.has(callable.kind)) throw this.invalid(`calls ${describe(callable)}`);
+    if (!isNode(args) || (args.kind !== 'tuple' && !isComputed(args)))
+      throw this.invalid(`calls with ${describe(args)} in place of a tuple`);
+    this.globals.noteCall(how, callable, args, this.offset);
+    this.charge(WEIGHT.call);
+    this.push({ kind: 'call', how, callable, args, kwargs, state: undefined, items: null, entries: null });
+  }
+
+  build(): void {
+    const state = this.pop();
+    const target = this.top();
+    if (isNode(target) && target.kind === 'call') target.state = state;
+    else if (isNode(target) && target.kind === 'global') this.globals.noteChange(target, this.offset);
+    else if (!isNode(target) || target.kind !== 'persistent') throw this.invalid(`sets the state of ${describe(target)}`);
+  }
+
+  persistentId(id: PickleValue): void {
+    const reference: PicklePersistent = { kind: 'persistent', id, offset: this.offset };
+    this.charge(WEIGHT.leaf + WEIGHT.slot);
+    this.persistent.push(reference);
+    this.push(reference);
+  }
+}
+
+const UNHASHABLE: ReadonlySet<string> = new Set(['list', 'dict', 'set']);
+const UNCALLABLE: ReadonlySet<string> = new Set(['float', 'bytes', 'huge-int', 'list', 'tuple', 'set', 'frozenset', 'dict', 'out-of-band']);
+
+/** True for what only a real load would know: the result of a call or what a persistent id stands for. */
+function isComputed(value: PickleValue): boolean {
+  return isNode(value) && (value.kind === 'call' || value.kind === 'persistent');
+}
+
+function part(value: PickleValue): string {
+  return typeof value === 'string' ? value : '<computed>';
+}
+
+/** What a value is, for a message. */
+export function describe(value: PickleValue): string {
+  if (value === null) return 'None';
+  if (typeof value === 'string') return 'a string';
+  if (typeof value === 'boolean') return 'a boolean';
+  if (!isNode(value)) return 'an integer';
+  return `a ${value.kind}`;
+}

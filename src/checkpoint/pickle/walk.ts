@@ -1,0 +1,69 @@
+import { LIMITS } from '../limits.ts';
+import type { ByteSource } from '../source/byte-source.ts';
+import { PickleCursor } from './cursor.ts';
+import { PickleFailure } from './failure.ts';
+import type { GlobalRecord } from './global-register.ts';
+import { PickleMachine } from './machine.ts';
+import { OP } from './opcodes.ts';
+import { OPERATIONS, type Walk } from './operations.ts';
+import type { PicklePersistent, PickleValue } from './value.ts';
+
+export interface WalkOptions {
+  /** Where in the source the pickle begins. */
+  readonly start?: number;
+}
+
+export interface PickleResult {
+  /** What the pickle says; undefined when the walk did not reach STOP. */
+  readonly value: PickleValue | undefined;
+  /** Offset in the source of the byte after STOP; null when it was not reached. */
+  readonly end: number | null;
+  readonly protocol: number;
+  /** Every name a load would import, with the most it would do with it. */
+  readonly globals: readonly GlobalRecord[];
+  /** Offsets where a load would call something other than an imported name. */
+  readonly computedCalls: readonly number[];
+  /** Every persistent id, in order. */
+  readonly persistent: readonly PicklePersistent[];
+  /** Why the walk ended early; null when it reached STOP. Its message goes on from "the pickle". */
+  readonly failure: PickleFailure | null;
+}
+
+/**
+ * Walks the opcodes of a pickle and describes what it says. Nothing is imported, called or built, and nothing in the pickle can make
+ * the walk read more than `LIMITS.pickleBytes`, run more than `LIMITS.pickleOps`, or hold more than a fixed amount of memory.
+ */
+export function walkPickle(source: ByteSource, options: WalkOptions = {}): PickleResult {
+  const walk: Walk = { cursor: new PickleCursor(source, options.start ?? 0), machine: new PickleMachine(), protocol: 0 };
+  let value: PickleValue | undefined;
+  let failure: PickleFailure | null = null;
+  try {
+    value = runToStop(walk);
+  } catch (thrown) {
+    if (!(thrown instanceof PickleFailure)) throw thrown;
+    failure = thrown;
+  }
+  const { machine } = walk;
+  return {
+    value,
+    end: failure === null ? walk.cursor.position : null,
+    protocol: walk.protocol,
+    globals: machine.globals.all,
+    computedCalls: machine.globals.computedCalls,
+    persistent: machine.persistent,
+    failure,
+  };
+}
+
+function runToStop(walk: Walk): PickleValue {
+  const { cursor, machine } = walk;
+  for (let count = 0; count < LIMITS.pickleOps; count++) {
+    machine.offset = cursor.position;
+    const code = cursor.u8();
+    if (code === OP.STOP) return machine.pop();
+    const operation = OPERATIONS[code];
+    if (operation === undefined) throw machine.invalid(`has the byte 0x${code.toString(16).padStart(2, '0')} where an opcode should be`);
+    operation(walk);
+  }
+  throw machine.limit(`has more than ${LIMITS.pickleOps} opcodes`);
+}

@@ -1,0 +1,120 @@
+import { clamp, u64le } from '../source/byte-source.ts';
+import { ZIP_LIMITS, type ZipReading } from './archive.ts';
+
+const END_SIGNATURE = 0x06054b50;
+const END_SIZE = 22;
+const LOCATOR_SIGNATURE = 0x07064b50;
+const LOCATOR_SIZE = 20;
+const END64_SIGNATURE = 0x06064b50;
+const END64_SIZE = 56;
+const LONGEST_COMMENT = 0xffff;
+/** Signatures that are tried before the search is given up: a file full of them must not cost a read each. */
+const CANDIDATES = 16;
+
+/** Where the central directory lies. */
+export interface DirectoryPlace {
+  readonly offset: number;
+  readonly size: number;
+  readonly count: number;
+}
+
+/** Finds the end of the archive and reads from it where the central directory is. Null, with evidence, when there is no usable end. */
+export function readEnd(reading: ZipReading): DirectoryPlace | null {
+  const { source, findings } = reading;
+  const tailStart = clamp(source.size - END_SIZE - LONGEST_COMMENT - LOCATOR_SIZE, source.size);
+  const tail = source.read(tailStart, source.size - tailStart);
+  let problem: string | null = null;
+  for (const at of candidates(tail)) {
+    const place = placeOf(reading, tail, at, tailStart);
+    if (typeof place === 'string') problem ??= place;
+    else {
+      reportTrailing(reading, tail, at, tailStart);
+      return place;
+    }
+  }
+  if (problem === null) {
+    const message = `The archive has no end record in its last ${tail.length} bytes: it was cut or never finished.`;
+    findings.add('ZIP_NO_END', { file: source.file, offset: source.base + source.size }, message);
+  } else {
+    findings.add('ZIP_END_INVALID', { file: source.file, offset: source.base + source.size }, `The end of the archive ${problem}.`);
+  }
+  return null;
+}
+
+/** Places of the end signature, last first. */
+function* candidates(tail: Buffer): Generator<number> {
+  const signature = Buffer.from('PK\x05\x06', 'latin1');
+  let from = tail.length - END_SIZE;
+  for (let tried = 0; tried < CANDIDATES && from >= 0; tried++) {
+    const at = tail.lastIndexOf(signature, from);
+    if (at === -1) return;
+    yield at;
+    from = at - 1;
+  }
+}
+
+function reportTrailing({ source, findings }: ZipReading, tail: Buffer, at: number, tailStart: number): void {
+  const end = at + END_SIZE + tail.readUInt16LE(at + 20);
+  const extra = tail.length - end;
+  if (extra === 0) return;
+  const offset = source.base + tailStart + end;
+  if (extra > 0) findings.add('ZIP_TRAILING', { file: source.file, offset }, `${extra} bytes follow the end of the archive.`);
+  else findings.add('ZIP_NO_END', { file: source.file, offset }, `The comment at the end of the archive lacks ${-extra} bytes.`);
+}
+
+/** The place the end record at `at` gives, or what is wrong with it. */
+function placeOf(reading: ZipReading, tail: Buffer, at: number, tailStart: number): DirectoryPlace | string {
+  if (tail.readUInt32LE(at) !== END_SIGNATURE) return 'has no signature';
+  const endOffset = tailStart + at;
+  const classic: DirectoryPlace = {
+    count: tail.readUInt16LE(at + 10),
+    size: tail.readUInt32LE(at + 12),
+    offset: tail.readUInt32LE(at + 16),
+  };
+  if (tail.readUInt16LE(at + 4) !== tail.readUInt16LE(at + 6)) return 'belongs to an archive in several volumes';
+  const locator = at >= LOCATOR_SIZE && tail.readUInt32LE(at - LOCATOR_SIZE) === LOCATOR_SIGNATURE ? at - LOCATOR_SIZE : null;
+  if (locator === null) {
+    if (classic.count === 0xffff || classic.size === 0xffffffff || classic.offset === 0xffffffff) {
+      if (!fits(classic, endOffset)) return 'refers to a 64-bit end record that is not there';
+    }
+    return checked(classic, endOffset);
+  }
+  return place64(reading, classic, u64le(tail, locator + 8), tailStart + locator);
+}
+
+function place64({ source }: ZipReading, classic: DirectoryPlace, end64: number, locatorOffset: number): DirectoryPlace | string {
+  if (!(end64 <= locatorOffset - END64_SIZE)) return 'places its 64-bit record outside the file';
+  const record = source.read(end64, END64_SIZE);
+  if (record.length < END64_SIZE || record.readUInt32LE(0) !== END64_SIGNATURE)
+    return `has no 64-bit record at offset ${end64}, where it says`;
+  if (!(end64 + 12 + u64le(record, 4) === locatorOffset)) return 'has a 64-bit record of the wrong length';
+  const place: DirectoryPlace = { count: u64le(record, 32), size: u64le(record, 40), offset: u64le(record, 48) };
+  if (u64le(record, 24) !== place.count) return 'gives two different numbers of entries';
+  if (!agrees(classic.count, place.count, 0xffff)) return `gives ${classic.count} and ${place.count} as the number of entries`;
+  if (!agrees(classic.size, place.size, 0xffffffff)) return `gives ${classic.size} and ${place.size} as the size of the directory`;
+  if (!agrees(classic.offset, place.offset, 0xffffffff)) return `gives ${classic.offset} and ${place.offset} as the place of the directory`;
+  return checked(place, end64);
+}
+
+/** The short field holds the value, or all ones where it would not fit or the writer did not care. */
+function agrees(short: number, long: number, placeholder: number): boolean {
+  return short === long || short === placeholder;
+}
+
+function fits(place: DirectoryPlace, directoryEnd: number): boolean {
+  return place.offset + place.size === directoryEnd;
+}
+
+function checked(place: DirectoryPlace, directoryEnd: number): DirectoryPlace | string {
+  if (!fits(place, directoryEnd)) {
+    return `says that the directory of ${place.size} bytes lies at offset ${place.offset}, but it would have to end at ${directoryEnd}`;
+  }
+  if (place.count > place.size / 46) return `claims ${place.count} entries in a directory of ${place.size} bytes`;
+  return place;
+}
+
+/** Null when the directory can be held in memory, otherwise what is too much. */
+export function beyondLimits(place: DirectoryPlace): string | null {
+  if (place.count > ZIP_LIMITS.entries) return `has ${place.count} entries; at most ${ZIP_LIMITS.entries} are read`;
+  return null;
+}

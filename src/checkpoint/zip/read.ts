@@ -1,0 +1,100 @@
+import { inflateRawSync } from 'node:zlib';
+import { hex32 } from '../../core/checksums.ts';
+import { excerpt } from '../../core/printable.ts';
+import type { Check } from '../deep/check.ts';
+import type { Findings } from '../findings.ts';
+import { LIMITS } from '../limits.ts';
+import { type ByteSource, memorySource } from '../source/byte-source.ts';
+import { DEFLATED, type ZipArchive, type ZipEntry, type ZipReading } from './archive.ts';
+import { readDirectory } from './directory.ts';
+import { beyondLimits, readEnd } from './end-records.ts';
+import { locateData } from './local-headers.ts';
+
+/** Reads the closing records, the directory and the entries' headers of an archive. Null, with evidence, when there is no directory to read. */
+export function readZip(source: ByteSource, findings: Findings): ZipArchive | null {
+  const reading: ZipReading = { source, findings };
+  const place = readEnd(reading);
+  if (place === null) return null;
+  const excess = beyondLimits(place);
+  if (excess !== null) {
+    findings.add('LIMIT_EXCEEDED', { file: source.file }, `The archive ${excess}.`);
+    return null;
+  }
+  const { entries, whole } = readDirectory(reading, place);
+  locateData(reading, entries, place.offset);
+  return { entries, byName: nameIndex(reading, entries), sound: whole };
+}
+
+function nameIndex({ source, findings }: ZipReading, entries: readonly ZipEntry[]): Map<string, ZipEntry> {
+  const byName = new Map<string, ZipEntry>();
+  for (const entry of entries) {
+    if (byName.has(entry.name)) {
+      const where = { file: source.file, offset: source.base + entry.headerOffset };
+      findings.add('ZIP_DUPLICATE', where, `The archive has two entries called ${excerpt(entry.name)}.`);
+    }
+    byName.set(entry.name, entry);
+  }
+  return byName;
+}
+
+/** The stored checksum of an entry, for `--deep`; null when its data could not be located. */
+export function checkOfEntry(source: ByteSource, entry: ZipEntry, payloadBytes: number): Check | null {
+  if (entry.dataOffset === null) return null;
+  return {
+    algorithm: 'crc32',
+    file: source.file,
+    offset: source.base + entry.dataOffset,
+    length: entry.compressedSize,
+    encoding: entry.method === DEFLATED ? 'deflate' : 'stored',
+    decodedLength: entry.size,
+    expected: hex32(entry.crc),
+    what: `entry ${excerpt(entry.name)}`,
+    code: 'ZIP_CRC_MISMATCH',
+    payloadBytes,
+  };
+}
+
+/**
+ * The content of an entry as a source: a part of the archive where it is stored, a copy in memory where it is deflated and not larger
+ * than `maxBytes`. Null when it cannot be had, with evidence when that is the archive's fault.
+ */
+export function openEntry(source: ByteSource, entry: ZipEntry, findings: Findings, maxBytes = LIMITS.documentBytes): ByteSource | null {
+  if (entry.dataOffset === null) return null;
+  const stored = source.slice(entry.dataOffset, entry.compressedSize);
+  if (entry.method !== DEFLATED) return stored;
+  if (entry.size > maxBytes || entry.compressedSize > maxBytes) return null;
+  const bytes = inflate(stored.read(0, entry.compressedSize), entry.size);
+  if (bytes !== null) return memorySource(bytes, source.file, stored.base);
+  const where = { file: source.file, offset: stored.base, expected: `${entry.size} bytes` };
+  findings.add('ZIP_CRC_MISMATCH', where, `Entry ${excerpt(entry.name)} of the archive does not unpack to its ${entry.size} bytes.`);
+  return null;
+}
+
+/** Inflates to exactly `size` bytes; null when the data is broken or gives another length. */
+function inflate(packed: Buffer, size: number): Buffer | null {
+  try {
+    const bytes = inflateRawSync(packed, { maxOutputLength: size + 1 });
+    return bytes.length === size ? bytes : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The first bytes of an entry, inflated as far as needed; empty when they cannot be had. */
+export function entryHead(source: ByteSource, entry: ZipEntry, length: number): Buffer {
+  if (entry.dataOffset === null) return Buffer.alloc(0);
+  const stored = source.read(entry.dataOffset, Math.min(entry.compressedSize, length));
+  if (entry.method !== DEFLATED) return stored;
+  try {
+    // With a sync flush the end of the input is no error: what could be inflated so far is returned.
+    return inflateRawSync(stored, { finishFlush: 2, maxOutputLength: length * 1100 + 1024 }).subarray(0, length);
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+/** Name of the entry whose local header stands at the beginning of the bytes, or null. */
+export function firstEntryName(head: Buffer): string | null {
+  if (head.length < 30 || head.readUInt32LE(0) !== 0x04034b50) return null;
+  return head.toString('utf8', 30, 30 + head.readUInt16LE(26));
+}
