@@ -34,7 +34,7 @@ export interface VerifyOptions {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** Verifies what lies at each path. Rejects with a {@link HoldfastError} when a path cannot be looked at, or when it is aborted. */
+/** Verifies what lies at each path. Rejects with a {@link HoldfastError} when a path cannot be looked at, or with the signal's reason. */
 export async function verifyPaths(paths: readonly string[], options: VerifyOptions): Promise<VerifyReport> {
   for (const path of paths) assertVerifiable(path);
   const writers = once(findWriters);
@@ -94,7 +94,7 @@ async function verifyUnits(units: readonly Unit[], context: Context): Promise<Ch
   for (const [index, unit] of units.entries()) {
     options.onProgress?.({ phase: 'inspect', done: index, total: units.length, unit: 'checkpoints', current: unit.path });
     await nextTurn();
-    stopIfAborted(options.signal);
+    options.signal.throwIfAborted();
     const report = await verifyUnit(unit, context);
     reports.push(report);
     if (options.onlyLastGood === true && canResume(report.verdict, options.requireChecked === true)) break;
@@ -144,8 +144,4 @@ function finish(path: string, checkpoints: CheckpointReport[], discovery: Discov
     ignoredFiles: discovery.ignored,
     bytesRead: tree.bytesRead,
   };
-}
-
-function stopIfAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw new HoldfastError('INTERRUPTED', { message: 'stopped before the end', cause: signal.reason });
 }

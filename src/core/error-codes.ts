@@ -30,6 +30,12 @@ export const ERROR_CODES = {
     title: 'The path is neither a file nor a directory',
     explain: 'A pipe, a socket or a device was given. Holdfast opens regular files and directories only.',
   },
+  NO_LAST_GOOD: {
+    exit: EXIT.no,
+    title: 'There is no checkpoint to resume from',
+    explain:
+      'Checkpoints were found, but none that a run could resume from at the level and with the requirement that were given. `holdfast verify PATH` tells the reason for each. With `--require resumable` only checkpoints count whose checksums were compared, which needs `--deep`.',
+  },
   INTERRUPTED: {
     exit: EXIT.interrupted,
     title: 'Stopped by Ctrl-C',
@@ -46,6 +52,12 @@ export const ERROR_CODES = {
     title: 'The reader of the output went away',
     explain:
       'Standard output is a pipe whose other end was closed, as in `holdfast … | head`. The command stops, silently, because nobody would read the rest.',
+  },
+  OUTPUT_FAILED: {
+    exit: EXIT.outputFailed,
+    title: 'The result could not be written',
+    explain:
+      'Writing to standard output failed; the message carries the reason of the system. Whatever reached the file or device it was redirected to is incomplete.',
   },
   INTERNAL: {
     exit: EXIT.internal,

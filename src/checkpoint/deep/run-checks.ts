@@ -5,7 +5,6 @@ import { type CombinableCrc, combineCrc } from './crc-combine.ts';
 import { maskedHex } from './hash-range.ts';
 import { runBatches } from './pool.ts';
 import { BATCH_BYTES, planBatches, type TaskResult } from './task.ts';
-import { HoldfastError } from '../../core/errors.ts';
 import { hex32 } from '../../core/checksums.ts';
 
 export interface RunChecksOptions {
@@ -30,7 +29,7 @@ export async function runChecks(findings: Findings, options: RunChecksOptions): 
       options.onBytes?.(done, total);
     },
   });
-  if (options.signal.aborted) throw new HoldfastError('INTERRUPTED', { message: 'stopped before every byte was read' });
+  options.signal.throwIfAborted();
   const compared = { checkedBytes: 0, failures: 0 };
   for (const [index, check] of checks.entries()) {
     const outcome = compareCheck(check, results[index] ?? []);

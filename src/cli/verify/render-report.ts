@@ -1,0 +1,102 @@
+import type { CheckpointReport, PathReport, VerifyReport } from '../../checkpoint/report.ts';
+import { formatBytes } from '../../core/bytes.ts';
+import { printable } from '../../core/printable.ts';
+import type { Style } from '../output/style.ts';
+import { renderList, renderTable } from '../output/table.ts';
+import { renderEvidence } from './render-evidence.ts';
+import { contentLine, integrityLine, verdictLabel, verdictSentence } from './render-verdict.ts';
+
+/** How it shall look. */
+export interface Look {
+  readonly style: Style;
+  readonly columns: number;
+}
+
+/** The report as a person reads it: one checkpoint in full, several as a table with the reasons below. */
+export function renderReport(report: VerifyReport, look: Look): readonly string[] {
+  return report.paths.flatMap((path, index) => [...(index === 0 ? [] : ['']), ...renderPath(path, report.level, look)]);
+}
+
+function renderPath(report: PathReport, level: VerifyReport['level'], look: Look): readonly string[] {
+  const { style } = look;
+  const lines: string[] = [];
+  const [first, ...others] = report.checkpoints;
+  if (first === undefined) lines.push(`${style.bold(printable(report.path))}: no checkpoint of a known format`);
+  else if (others.length === 0) lines.push(...renderOne(first, look));
+  else lines.push(...renderMany(report, level, look));
+  if (report.evidence.length > 0) lines.push('', style.bold('The run as a whole'), ...renderEvidence(report.evidence, {}, look));
+  return lines;
+}
+
+function renderOne(checkpoint: CheckpointReport, look: Look): readonly string[] {
+  const { style, columns } = look;
+  const facts = [
+    checkpoint.format?.title ?? 'unknown format',
+    ...stepFact(checkpoint),
+    formatBytes(checkpoint.bytes),
+    printable(checkpoint.grouping),
+  ];
+  return [
+    `${verdictLabel(checkpoint.verdict, style)}  ${style.bold(printable(checkpoint.path))}`,
+    '',
+    `  ${verdictSentence(checkpoint)}`,
+    '',
+    ...renderList(
+      [
+        [style.dim('what it is'), facts.join(' · ')],
+        [style.dim('to resume'), contentLine(checkpoint.content, style)],
+        [style.dim('integrity'), integrityLine(checkpoint)],
+      ],
+      columns,
+    ),
+    ...securityLines(checkpoint, style),
+    ...(checkpoint.evidence.length > 0 ? ['', ...renderEvidence(checkpoint.evidence, checkpoint.more, look)] : []),
+  ];
+}
+
+function stepFact({ step }: CheckpointReport): readonly string[] {
+  return step === null ? [] : [`step ${step}`];
+}
+
+function securityLines({ security }: CheckpointReport, style: Style): readonly string[] {
+  return security.isUnsafe ? ['', style.red('  Loading this with pickle would run code that no framework asks for: do not load it.')] : [];
+}
+
+function renderMany(report: PathReport, level: VerifyReport['level'], look: Look): readonly string[] {
+  const { style } = look;
+  const { checkpoints } = report;
+  const prefix = report.path === '.' ? '' : `${report.path.replace(/\/+$/, '')}/`;
+  const name = ({ path }: CheckpointReport) => printable(path.startsWith(prefix) ? path.slice(prefix.length) : path);
+  const rows = checkpoints.map((checkpoint) => [
+    `${checkpoint.isLastGood ? style.green('▸') : ' '} ${verdictLabel(checkpoint.verdict, style)}`,
+    checkpoint.step === null ? '–' : String(checkpoint.step),
+    formatBytes(checkpoint.bytes),
+    checkpoint.format?.title ?? 'unknown',
+    `${name(checkpoint)}${checkpoint.isLastGood ? style.green('  ← last good') : ''}`,
+  ]);
+  const titles = [['  VERDICT'], ['STEP', 'right'], ['SIZE', 'right'], ['FORMAT'], ['CHECKPOINT']] as const;
+  const header = titles.map(([title, align]) => ({ title: style.dim(title), align: align ?? 'left' }) as const);
+  return [
+    `${style.bold(printable(report.path))} · ${checkpoints.length} checkpoints · ${level}`,
+    '',
+    ...renderTable(header, rows),
+    ...checkpoints.flatMap((checkpoint) => reasons(checkpoint, name(checkpoint), look)),
+    '',
+    conclusion(report, style),
+  ];
+}
+
+/** Why a checkpoint is not good, or what to know of one that is. */
+function reasons(checkpoint: CheckpointReport, name: string, look: Look): readonly string[] {
+  const { style } = look;
+  const telling = checkpoint.evidence.filter(({ effect }) => effect !== 'note');
+  const isGood = checkpoint.verdict === 'RESUMABLE' || checkpoint.verdict === 'UNCHECKED';
+  if (isGood && telling.length === 0) return [];
+  const heading = `${style.bold(name)}: ${verdictSentence(checkpoint)}`;
+  return ['', heading, ...renderEvidence(telling, checkpoint.more, look), ...securityLines(checkpoint, style)];
+}
+
+function conclusion(report: PathReport, style: Style): string {
+  if (report.lastGood === null) return style.red('No checkpoint here that a run could resume from.');
+  return `A run could resume from ${style.green(printable(report.lastGood))}`;
+}
