@@ -1,12 +1,13 @@
 import type { DirectoryFormat, FileFormat, FileSetFormat } from './format.ts';
 import { safetensors } from './safetensors.ts';
 import { safetensorsSharded } from './safetensors-sharded.ts';
+import { gguf } from './gguf.ts';
 
 /**
  * Every format Holdfast reads. A new one is one file beside this and one line here. The order matters where one format contains
  * another: the more specific stands first (a Lightning file is also a torch zip, a Megatron directory also holds a DCP one).
  */
-export const FILE_FORMATS: readonly FileFormat[] = [safetensors];
+export const FILE_FORMATS: readonly FileFormat[] = [safetensors, gguf];
 
 export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [];
 
