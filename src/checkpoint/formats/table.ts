@@ -1,6 +1,7 @@
 import type { DirectoryFormat, FileFormat, FileSetFormat } from './format.ts';
 import { safetensors } from './safetensors.ts';
 import { safetensorsSharded } from './safetensors-sharded.ts';
+import { tensorflow } from './tensorflow.ts';
 import { gguf } from './gguf.ts';
 
 /**
@@ -11,4 +12,4 @@ export const FILE_FORMATS: readonly FileFormat[] = [safetensors, gguf];
 
 export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [];
 
-export const FILE_SET_FORMATS: readonly FileSetFormat[] = [safetensorsSharded];
+export const FILE_SET_FORMATS: readonly FileSetFormat[] = [safetensorsSharded, tensorflow];
