@@ -59,6 +59,12 @@ export const ERROR_CODES = {
     explain:
       'Writing to standard output failed; the message carries the reason of the system. Whatever reached the file or device it was redirected to is incomplete.',
   },
+  NO_RUNTIME: {
+    exit: EXIT.noRuntime,
+    title: 'There is no Node.js that is new enough',
+    explain:
+      'Holdfast runs on Node.js 22.18 or newer. A clone brings its own with `npm ci`; an installed package uses the one on the PATH. The message says what was found instead, or which file of the installation is missing.',
+  },
   INTERNAL: {
     exit: EXIT.internal,
     title: 'A defect in Holdfast',

@@ -1,0 +1,68 @@
+import { type CompletedCommand, type CompletedOption, type CompletionModel, quoted } from './model.ts';
+
+/** The completion script for bash 4 and later; it needs nothing but bash itself. */
+export function bashCompletion({ commands, globalOptions }: CompletionModel): string {
+  const withValue = unique([...globalOptions, ...commands.flatMap(({ options }) => options)].filter(({ choices }) => choices.length > 0));
+  return `# bash completion for holdfast; made by \`holdfast completion bash\`
+_holdfast() {
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} command= word i
+  # bash splits --option=value into three words.
+  if [[ $current == = ]]; then
+    current=
+  elif [[ $previous == = ]] && ((COMP_CWORD > 2)); then
+    previous=\${COMP_WORDS[COMP_CWORD-2]}
+  fi
+  COMPREPLY=()
+  case $previous in
+${withValue.map((option) => `    --${option.name}) COMPREPLY=($(compgen -W ${quoted(option.choices.join(' '))} -- "$current")); return ;;`).join('\n')}
+  esac
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    case $word in
+${withValue.map(({ name }) => `      --${name}) [[ \${COMP_WORDS[i+1]} == = ]] && ((i += 2)) || ((i += 1)) ;;`).join('\n')}
+      -*) ;;
+      *) command=$word; break ;;
+    esac
+  done
+  case $command in
+    '')
+      if [[ $current == -* ]]; then
+        COMPREPLY=($(compgen -W ${quoted(words(globalOptions))} -- "$current"))
+      else
+        COMPREPLY=($(compgen -W ${quoted(commands.map(({ name }) => name).join(' '))} -- "$current"))
+      fi ;;
+${commands.map((command) => commandCase(command, globalOptions)).join('\n')}
+  esac
+}
+complete -F _holdfast holdfast
+`;
+}
+
+function commandCase({ name, options, operand }: CompletedCommand, globalOptions: readonly CompletedOption[]): string {
+  const reply = ((): string => {
+    switch (operand.kind) {
+      case 'none':
+        return ':';
+      case 'paths':
+        return `compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$current")`;
+      case 'words':
+        return `COMPREPLY=($(compgen -W ${quoted(operand.words.join(' '))} -- "$current"))`;
+      case 'lines':
+        return `COMPREPLY=($(compgen -W "$("\${COMP_WORDS[0]}" ${operand.line} 2>/dev/null)" -- "$current"))`;
+    }
+  })();
+  return `    ${name})
+      if [[ $current == -* ]]; then
+        COMPREPLY=($(compgen -W ${quoted(words([...options, ...globalOptions]))} -- "$current"))
+      else
+        ${reply}
+      fi ;;`;
+}
+
+function words(options: readonly CompletedOption[]): string {
+  return options.map(({ name }) => `--${name}`).join(' ');
+}
+
+function unique(options: readonly CompletedOption[]): CompletedOption[] {
+  return [...new Map(options.map((option) => [option.name, option])).values()];
+}

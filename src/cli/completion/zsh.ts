@@ -1,0 +1,58 @@
+import { type CompletedCommand, type CompletedOperand, type CompletedOption, type CompletionModel, quoted } from './model.ts';
+
+/** The completion script for zsh, as a file `_holdfast` in fpath or sourced after compinit. */
+export function zshCompletion({ commands, globalOptions }: CompletionModel): string {
+  return `#compdef holdfast
+# zsh completion for holdfast; made by \`holdfast completion zsh\`
+_holdfast() {
+  local context state state_descr line program=$words[1]
+  typeset -A opt_args
+  _arguments -C \\
+${argumentLines(globalOptions)}
+    '1:command:->command' \\
+    '*::argument:->argument'
+  case $state in
+    command)
+      local -a commands=(
+${commands.map(({ name, summary }) => `        ${quoted(`${name}:${summary}`)}`).join('\n')}
+      )
+      _describe command commands ;;
+    argument)
+      case $line[1] in
+${commands.map((command) => commandCase(command, globalOptions)).join('\n')}
+      esac ;;
+  esac
+}
+if [[ $funcstack[1] == _holdfast ]]; then _holdfast "$@"; else compdef _holdfast holdfast; fi
+`;
+}
+
+function commandCase({ name, options, operand }: CompletedCommand, globalOptions: readonly CompletedOption[]): string {
+  return `        ${name})
+          _arguments -S \\
+${argumentLines([...options, ...globalOptions])}
+            ${operandSpec(operand)} ;;`;
+}
+
+function argumentLines(options: readonly CompletedOption[]): string {
+  return options.flatMap((option) => specs(option).map((spec) => `    ${spec} \\`)).join('\n');
+}
+
+function specs({ name, short, description, choices }: CompletedOption): string[] {
+  const text = `[${description.replaceAll(/[[\]\\:]/g, '\\$&')}]`;
+  if (choices.length > 0) return [quoted(`--${name}=${text}:${name}:(${choices.join(' ')})`)];
+  return short === null ? [quoted(`--${name}${text}`)] : [`{-${short},--${name}}${quoted(text)}`];
+}
+
+function operandSpec(operand: CompletedOperand): string {
+  switch (operand.kind) {
+    case 'none':
+      return "'*: :'";
+    case 'paths':
+      return "'*:path:_files'";
+    case 'words':
+      return quoted(`1:word:(${operand.words.join(' ')})`);
+    case 'lines':
+      return `"1:word:(\${(f)"$($program ${operand.line} 2>/dev/null)"})"`;
+  }
+}

@@ -1,0 +1,90 @@
+import { EXIT, EXIT_MEANINGS } from '../core/exit-codes.ts';
+import type { Command, CommandEntry, Operand, Option, OptionTable } from './command.ts';
+import { GLOBAL_OPTIONS } from './global-options.ts';
+import type { Output } from './output/output.ts';
+import { renderList, wrap } from './output/table.ts';
+
+type Page = Pick<Output, 'style' | 'columns'>;
+
+/** `holdfast help`: what there is. */
+export function overview(commands: readonly CommandEntry[], { style, columns }: Page): string[] {
+  return [
+    `${style.bold('holdfast')} keeps training runs alive through interruptions, and proves that it does.`,
+    '',
+    style.bold('Usage:'),
+    '  holdfast COMMAND [OPTION…] [ARGUMENT…]',
+    '',
+    style.bold('Commands:'),
+    ...renderList(
+      commands.map(({ name, summary }) => [name, summary]),
+      columns,
+    ),
+    '',
+    style.bold('Options of every command:'),
+    ...optionLines(GLOBAL_OPTIONS, columns),
+    '',
+    style.bold('More:'),
+    ...renderList(
+      [
+        ['holdfast help COMMAND', 'options and examples of one command'],
+        ['holdfast help exit-codes', 'what each exit code means'],
+        ['holdfast explain', 'every code of evidence and of errors'],
+      ],
+      columns,
+    ),
+  ];
+}
+
+/** `holdfast help COMMAND`: everything about one command. */
+export function commandHelp(entry: CommandEntry, command: Command, { style, columns }: Page): string[] {
+  const { operand, options, examples } = command;
+  return [
+    `${style.bold(`holdfast ${entry.name}`)}: ${entry.summary}`,
+    '',
+    style.bold('Usage:'),
+    `  holdfast ${entry.name} [OPTION…]${operand === null ? '' : ` ${operandUsage(operand)}`}`,
+    '',
+    ...command.description.split('\n').flatMap((paragraph) => wrap(paragraph, columns)),
+    ...(operand === null ? [] : ['', style.bold('Arguments:'), ...renderList([[operand.name, operand.description]], columns)]),
+    ...(Object.keys(options).length === 0 ? [] : ['', style.bold('Options:'), ...optionLines(options, columns)]),
+    '',
+    style.bold('Options of every command:'),
+    ...optionLines(GLOBAL_OPTIONS, columns),
+    '',
+    style.bold('Examples:'),
+    ...examples.flatMap(({ line, description }) => [`  ${style.dim(`# ${description}`)}`, `  holdfast ${line}`]),
+  ];
+}
+
+/** `holdfast help exit-codes`. */
+export function exitCodeHelp({ style, columns }: Page): string[] {
+  const items = exitCodeTable().map(({ code, meaning }) => [String(code), meaning] as const);
+  return [style.bold('Exit codes of every command:'), ...renderList(items, columns)];
+}
+
+/** The exit codes in ascending order, for help, JSON and the reference. */
+export function exitCodeTable(): { readonly code: number; readonly name: string; readonly meaning: string }[] {
+  return (Object.keys(EXIT) as (keyof typeof EXIT)[])
+    .map((name) => ({ code: EXIT[name], name, meaning: EXIT_MEANINGS[name] }))
+    .sort((a, b) => a.code - b.code);
+}
+
+function operandUsage({ name, count }: Operand): string {
+  return count === 'many' ? `${name}…` : count === 'optional' ? `[${name}]` : name;
+}
+
+function optionLines(options: OptionTable, columns: number): string[] {
+  return renderList(
+    Object.entries(options).map(([name, option]) => [optionTerm(name, option), optionText(option)]),
+    columns,
+  );
+}
+
+function optionTerm(name: string, option: Option): string {
+  const short = option.short === undefined ? '    ' : `-${option.short}, `;
+  return option.kind === 'flag' ? `${short}--${name}` : `${short}--${name}=${option.choices.join('|')}`;
+}
+
+function optionText(option: Option): string {
+  return option.kind === 'choice' && option.default !== undefined ? `${option.description} [${option.default}]` : option.description;
+}

@@ -1,0 +1,9 @@
+import { version } from './version.ts';
+
+// The commonest question of scripts is answered without loading anything else.
+const [only, ...more] = process.argv.slice(2);
+if (only === '--version' && more.length === 0) process.stdout.write(`holdfast ${version()}\n`);
+else {
+  const { runProcess } = await import('./run-process.ts');
+  await runProcess();
+}

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { HoldfastError } from '../core/errors.ts';
+import type { OptionTable } from './command.ts';
+import { checkOperands, indexOfFirstOperand, parseCommandLine } from './parse.ts';
+
+const TABLE = {
+  deep: { kind: 'flag', description: 'Read everything' },
+  quiet: { kind: 'flag', short: 'q', description: 'Say little' },
+  require: { kind: 'choice', choices: ['resumable', 'weights'], description: 'What is enough' },
+  progress: { kind: 'choice', choices: ['auto', 'json', 'none'], default: 'auto', description: 'How progress is told' },
+} as const satisfies OptionTable;
+
+const failure = (args: readonly string[]): string => {
+  try {
+    parseCommandLine(args, TABLE);
+  } catch (thrown) {
+    if (thrown instanceof HoldfastError && thrown.code === 'USAGE') return thrown.message;
+    throw thrown;
+  }
+  return 'no error';
+};
+
+describe('parseCommandLine', () => {
+  it('gives every option a value: false, its default, or null', () => {
+    expect(parseCommandLine([], TABLE)).toEqual({
+      values: { deep: false, quiet: false, require: null, progress: 'auto' },
+      operands: [],
+    });
+  });
+
+  it('reads options and operands in any order, and everything after -- as operands', () => {
+    expect(parseCommandLine(['a', '-q', '--require', 'weights', 'b', '--progress=json', '--', '--deep'], TABLE)).toEqual({
+      values: { deep: false, quiet: true, require: 'weights', progress: 'json' },
+      operands: ['a', 'b', '--deep'],
+    });
+  });
+
+  it('types each value by its option', () => {
+    const { values } = parseCommandLine([], TABLE);
+    expectTypeOf(values.deep).toEqualTypeOf<boolean>();
+    expectTypeOf(values.require).toEqualTypeOf<'resumable' | 'weights' | null>();
+    expectTypeOf(values.progress).toEqualTypeOf<'auto' | 'json' | 'none'>();
+  });
+
+  it.each([
+    [['--depe'], 'unknown option --depe. Did you mean --deep?'],
+    [['--zzz'], 'unknown option --zzz'],
+    [['-x'], 'unknown option -x'],
+    [['--deep=yes'], 'option --deep takes no value, but got "yes"'],
+    [['--require'], 'option --require needs a value: resumable, weights'],
+    [['--require', '--deep'], 'option --require needs a value: resumable, weights'],
+    [['--require=resumeable'], 'option --require is one of resumable, weights, not "resumeable". Did you mean resumable?'],
+    [['--progress', 'fast'], 'option --progress is one of auto, json, none, not "fast".'],
+    [['--toString'], 'unknown option --toString'],
+    [['--__proto__'], 'unknown option --__proto__'],
+    [['--\u001b[31m'], 'unknown option --\\x1b[31m'],
+  ])('says what is wrong with %j', (args, message) => {
+    expect(failure(args)).toBe(message);
+  });
+
+  it('gives values or a USAGE error for any arguments, and nothing else', () => {
+    const word = fc.oneof(fc.string(), fc.constantFrom('--', '-', '--deep', '-q', '--require', 'resumable', '-qq', '--no-deep', '--='));
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 6 }), (args) => {
+        expect(failure(args)).toEqual(expect.any(String));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('indexOfFirstOperand', () => {
+  it('is not misled by the value of an option', () => {
+    expect(indexOfFirstOperand(['--progress', 'json', 'verify', 'x'], TABLE)).toBe(2);
+    expect(indexOfFirstOperand(['-q', '--deep'], TABLE)).toBe(-1);
+  });
+});
+
+describe('checkOperands', () => {
+  const operand = { name: 'CODE', description: 'the code', complete: 'paths' } as const;
+  it.each([
+    ['none where none is taken', [], null, true],
+    ['one where none is taken', ['a'], null, false],
+    ['none where one is needed', [], 'one', false],
+    ['one where one is needed', ['a'], 'one', true],
+    ['two where one is needed', ['a', 'b'], 'one', false],
+    ['none where one may be', [], 'optional', true],
+    ['none where many are needed', [], 'many', false],
+    ['three where many are taken', ['a', 'b', 'c'], 'many', true],
+  ] as const)('%s', (_, operands, count, fine) => {
+    const check = (): void => checkOperands(operands, count === null ? null : { ...operand, count });
+    if (fine) expect(check).not.toThrow();
+    else expect(check).toThrow(HoldfastError);
+  });
+});

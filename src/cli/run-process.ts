@@ -1,0 +1,15 @@
+import { realClock } from '../core/clock.ts';
+import { EXIT } from '../core/exit-codes.ts';
+import { COMMANDS } from './commands/index.ts';
+import { printError } from './output/print-error.ts';
+import { runCli } from './run.ts';
+
+/** Runs the command line of this process. The exit code is set, not forced, so that everything printed gets out first. */
+export async function runProcess(): Promise<void> {
+  const { argv, env, stdout, stderr } = process;
+  process.on('uncaughtException', (error) => {
+    printError(error, { stderr, env, asJson: false, noColor: false });
+    process.exit(EXIT.internal);
+  });
+  process.exitCode = await runCli(argv.slice(2), { stdout, stderr, env, signals: process, clock: realClock, commands: COMMANDS });
+}
