@@ -9,7 +9,11 @@ from typing import Any
 import numpy
 import torch
 from megatron.core import parallel_state
-from megatron.core.model_parallel_config import ModelParallelConfig
+from megatron.core.dist_checkpointing.mapping import ShardedObject
+from megatron.core.dist_checkpointing.optimizer import (
+    get_param_id_to_sharded_param_map,
+    optim_state_to_sharding_state,
+)
 from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler
 from megatron.core.tensor_parallel import ColumnParallelLinear, RowParallelLinear, VocabParallelEmbedding
 from megatron.core.transformer.module import MegatronModule
@@ -71,8 +75,8 @@ class MegatronTraining:
             wd_incr_style="constant",
         )
 
-    def run(self) -> "MegatronTraining":
-        for _ in range(STEPS):
+    def run(self, steps: int = STEPS) -> "MegatronTraining":
+        for _ in range(steps):
             tokens = torch.randint(0, 16, (8,))
             loss = torch.nn.functional.cross_entropy(self.model(tokens), tokens % 4)
             self.optimizer.zero_grad()
@@ -103,6 +107,18 @@ class MegatronTraining:
             "opt_param_scheduler": self.schedule.state_dict(),
             "num_floating_point_operations_so_far": 0,
         }
+
+    def sharded_state(self) -> dict[str, Any]:
+        """Everything, with this rank's part of each tensor: what torch_dist saves, and the template it loads into."""
+        model = self.model.sharded_state_dict()
+        optimizer = self.optimizer.state_dict()
+        common_step = optimizer["state"][0]["step"]
+        parameters = get_param_id_to_sharded_param_map(model, self.model.parameters())
+        optim_state_to_sharding_state(optimizer, parameters, exclude_keys=("step",))
+        optimizer["state"]["common_step"] = common_step
+        place = (0, torch.distributed.get_rank())
+        rng = ShardedObject("rng_state", self.rng(), (1, RANKS), place, replica_id=0)
+        return {**self.common(), "model": model, "optimizer": optimizer, "rng_state": rng}
 
     @staticmethod
     def rng() -> list[dict[str, Any]]:
