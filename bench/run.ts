@@ -1,0 +1,30 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { renderSuite, replaceSection } from './support/results.ts';
+import { runSuite, type Suite } from './support/suite.ts';
+import { startUp } from './start-up.ts';
+import { verifyDeepCold, verifyDeepWarm } from './verify-deep.ts';
+import { verifyLastGood, verifyQuick } from './verify-quick.ts';
+
+/** `npm run bench [-- NAME…]`: runs the suites, or those whose name contains a word given, and updates RESULTS.md. */
+const SUITES: readonly (() => Promise<Suite | string>)[] = [startUp, verifyQuick, verifyLastGood, verifyDeepWarm, verifyDeepCold];
+
+const RESULTS = new URL('./RESULTS.md', import.meta.url);
+const words = process.argv.slice(2);
+
+for (const make of SUITES) {
+  if (words.length > 0 && !words.some((word) => make.name.toLowerCase().includes(word.toLowerCase().replaceAll('-', '')))) continue;
+  const suite = await make();
+  if (typeof suite === 'string') {
+    console.log(`${make.name}: skipped, ${suite}`);
+    continue;
+  }
+  try {
+    const result = await runSuite(suite, (text) => process.stderr.write(`\r\u001b[2K${text}`));
+    process.stderr.write('\r\u001b[2K');
+    const section = renderSuite(result, new Date().toISOString().slice(0, 10));
+    console.log(section);
+    writeFileSync(RESULTS, replaceSection(readFileSync(RESULTS, 'utf8'), suite.name, section));
+  } finally {
+    suite.dispose?.();
+  }
+}

@@ -1,0 +1,33 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Writes `count` small shards and their index; with optimizer state as one more shard where wanted. */
+export function writeShardedSafetensors(folder: string, count: number, { withOptimizer = false } = {}): void {
+  const weightMap: Record<string, string> = {};
+  const shard = String(count).padStart(5, '0');
+  for (let index = 1; index <= count; index++) {
+    const name = `model-${String(index).padStart(5, '0')}-of-${shard}.safetensors`;
+    const tensor = `layers.${index}.weight`;
+    weightMap[tensor] = name;
+    writeFileSync(join(folder, name), safetensorsFile({ [tensor]: 64 }));
+  }
+  const index = { metadata: { total_size: count * 64 * 4 }, weight_map: weightMap };
+  writeFileSync(join(folder, 'model.safetensors.index.json'), JSON.stringify(index));
+  if (withOptimizer)
+    writeFileSync(join(folder, 'optimizer.safetensors'), safetensorsFile({ 'optimizer.exp_avg': 64, 'optimizer.exp_avg_sq': 64 }));
+}
+
+/** A file with float32 tensors of the given lengths. */
+export function safetensorsFile(tensors: Readonly<Record<string, number>>): Buffer {
+  let end = 0;
+  const header: Record<string, unknown> = {};
+  for (const [name, length] of Object.entries(tensors)) {
+    header[name] = { dtype: 'F32', shape: [length], data_offsets: [end, end + length * 4] };
+    end += length * 4;
+  }
+  const json = JSON.stringify(header);
+  const padded = Buffer.from(json.padEnd(Math.ceil(json.length / 8) * 8, ' '), 'latin1');
+  const size = Buffer.alloc(8);
+  size.writeBigUInt64LE(BigInt(padded.length));
+  return Buffer.concat([size, padded, Buffer.alloc(end, 0x3f)]);
+}

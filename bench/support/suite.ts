@@ -1,0 +1,66 @@
+import { type Summary, summarise } from './statistics.ts';
+
+/** One thing that is measured against others in the same run. */
+export interface Variant {
+  readonly name: string;
+  /** Done before each round, outside the time: dropping caches, for example. */
+  readonly prepare?: () => Promise<void> | void;
+  /** One round; returns the seconds it took, and the memory it held where that was looked at. */
+  readonly run: () => Promise<{ readonly seconds: number; readonly peakBytes?: number }>;
+}
+
+/** A bound the results are held against; shown beside them, never asserted by a test. */
+export interface Bound {
+  readonly text: string;
+  isMet(results: ReadonlyMap<string, VariantResult>): boolean;
+}
+
+export interface Suite {
+  readonly name: string;
+  /** What is measured, on which data, with which caches. */
+  readonly description: string;
+  readonly rounds: number;
+  /** The variant the ratios refer to. */
+  readonly reference: string;
+  /** Bytes one round works on, for a rate; 0 when a rate makes no sense. */
+  readonly bytes: number;
+  readonly variants: readonly Variant[];
+  readonly bounds: readonly Bound[];
+  readonly dispose?: () => void;
+}
+
+export interface VariantResult {
+  readonly name: string;
+  readonly seconds: Summary;
+  readonly peakBytes: number | null;
+}
+
+export interface SuiteResult {
+  readonly suite: Suite;
+  readonly results: ReadonlyMap<string, VariantResult>;
+}
+
+/** Runs the variants in turns, each round in another order, so that a slow minute of the machine hits all alike. One round warms up. */
+export async function runSuite(suite: Suite, onRound: (text: string) => void): Promise<SuiteResult> {
+  const seconds = new Map<string, number[]>(suite.variants.map(({ name }) => [name, []]));
+  const peaks = new Map<string, number>();
+  for (let round = 0; round <= suite.rounds; round++) {
+    for (const variant of rotated(suite.variants, round)) {
+      onRound(`${suite.name}: round ${round} of ${suite.rounds}, ${variant.name}`);
+      await variant.prepare?.();
+      const run = await variant.run();
+      if (round > 0) seconds.get(variant.name)?.push(run.seconds);
+      if (run.peakBytes !== undefined) peaks.set(variant.name, Math.max(peaks.get(variant.name) ?? 0, run.peakBytes));
+    }
+  }
+  const results = suite.variants.map(({ name }): [string, VariantResult] => [
+    name,
+    { name, seconds: summarise(seconds.get(name) ?? []), peakBytes: peaks.get(name) ?? null },
+  ]);
+  return { suite, results: new Map(results) };
+}
+
+function rotated<T>(items: readonly T[], by: number): readonly T[] {
+  const at = by % items.length;
+  return [...items.slice(at), ...items.slice(0, at)];
+}
