@@ -3,12 +3,13 @@ import { safetensors } from './safetensors.ts';
 import { safetensorsSharded } from './safetensors-sharded.ts';
 import { tensorflow } from './tensorflow.ts';
 import { gguf } from './gguf.ts';
+import { flaxMsgpack } from './flax-msgpack.ts';
 
 /**
  * Every format Holdfast reads. A new one is one file beside this and one line here. The order matters where one format contains
  * another: the more specific stands first (a Lightning file is also a torch zip, a Megatron directory also holds a DCP one).
  */
-export const FILE_FORMATS: readonly FileFormat[] = [safetensors, gguf];
+export const FILE_FORMATS: readonly FileFormat[] = [safetensors, gguf, flaxMsgpack];
 
 export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [];
 
