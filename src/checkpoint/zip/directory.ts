@@ -8,12 +8,16 @@ const ENTRY_SIZE = 46;
 const WINDOW = 256 * 1024;
 const ZIP64_EXTRA = 0x0001;
 
-/** Reads the central directory, window by window. Stops, with evidence, at the first entry that makes no sense. */
-export function readDirectory(reading: ZipReading, place: DirectoryPlace): { readonly entries: ZipEntry[]; readonly whole: boolean } {
+/** Reads the first `most` entries of the central directory, window by window. Stops, with evidence, at the first entry that makes no sense. */
+export function readDirectory(
+  reading: ZipReading,
+  place: DirectoryPlace,
+  most = place.count,
+): { readonly entries: ZipEntry[]; readonly whole: boolean } {
   const entries: ZipEntry[] = [];
   const bytes = new DirectoryWindow(reading.source, place);
   let nameBytes = 0;
-  for (let index = 0; index < place.count; index++) {
+  for (let index = 0; index < Math.min(place.count, most); index++) {
     const entry = readEntry(bytes, reading.source.size);
     if (typeof entry === 'string') {
       const where = { file: reading.source.file, offset: reading.source.base + bytes.position };
@@ -32,7 +36,7 @@ export function readDirectory(reading: ZipReading, place: DirectoryPlace): { rea
     }
     entries.push(entry);
   }
-  return { entries, whole: endsThere(reading, place, bytes) };
+  return { entries, whole: most >= place.count && endsThere(reading, place, bytes) };
 }
 
 function endsThere(reading: ZipReading, place: DirectoryPlace, bytes: DirectoryWindow): boolean {
