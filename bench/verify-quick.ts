@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureProcess } from './support/process.ts';
 import type { Suite, Variant } from './support/suite.ts';
-import { writeShardedSafetensors } from './support/make-safetensors.ts';
+import { writeShardedSafetensors } from '../test/support/make-safetensors.ts';
 
 const HOLDFAST = join(import.meta.dirname, '..', 'bin', 'holdfast');
 

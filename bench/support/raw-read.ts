@@ -28,7 +28,7 @@ if (isMainThread) {
 }
 
 function rangesOf(file: string): readonly { file: string; from: number; to: number }[] {
-  const handle = openSync(file);
+  const handle = openSync(file, 'r');
   const { size } = fstatSync(handle);
   closeSync(handle);
   return Array.from({ length: Math.ceil(size / RANGE) }, (_, index) => ({
@@ -39,7 +39,7 @@ function rangesOf(file: string): readonly { file: string; from: number; to: numb
 }
 
 function readRange({ file, from, to }: { file: string; from: number; to: number }, window: Buffer, hash: boolean): void {
-  const handle = openSync(file);
+  const handle = openSync(file, 'r');
   let sum = 0;
   for (let at = from; at < to; ) {
     const count = readSync(handle, window, 0, Math.min(WINDOW, to - at), at);

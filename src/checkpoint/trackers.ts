@@ -2,6 +2,7 @@ import { excerpt, printable } from '../core/printable.ts';
 import type { Findings } from './findings.ts';
 import type { Directory } from './source/directory.ts';
 import { stepOfName } from './steps.ts';
+import type { Unit } from './unit.ts';
 
 /** A small file by which a framework remembers the newest checkpoint of a run. */
 export interface Tracker {
@@ -70,11 +71,26 @@ function isPresent(directory: Directory, target: string): boolean {
 export function reportTracker(tracker: Tracker, findings: Findings): void {
   const { file, target } = tracker;
   if (target === null) {
-    const found = excerpt(tracker.directory.readText(file.split('/').at(-1) ?? file, MAX_BYTES) ?? '');
+    const found = excerpt(tracker.directory.readText(baseOf(file), MAX_BYTES) ?? '');
     const message = `${printable(file)} should name the newest checkpoint, but ${found === '' ? 'is empty' : 'names none'}`;
     findings.add('TRACKER_EMPTY', { file, expected: 'a name', found }, message);
   } else if (!tracker.isThere) {
     const message = `${printable(file)} names ${excerpt(target)} as the newest checkpoint, which is not there`;
     findings.add('TRACKER_TARGET_MISSING', { file, expected: excerpt(target), found: 'nothing' }, message);
   }
+}
+
+/** Tells of a checkpoint that lies beside a tracker and has a higher step than the one it names. */
+export function reportBehind(trackers: readonly Tracker[], unit: Unit, findings: Findings): void {
+  const step = stepOfName(baseOf(unit.path));
+  const folder = unit.path.slice(0, -baseOf(unit.path).length).replace(/\/$/, '');
+  for (const tracker of trackers) {
+    if (tracker.directory.path !== folder || tracker.step === null || step === null || step <= tracker.step) continue;
+    const message = `${printable(tracker.file)} names step ${tracker.step} as the newest, but this one is of step ${step}`;
+    findings.add('TRACKER_BEHIND', { file: tracker.file, expected: String(step), found: String(tracker.step) }, message);
+  }
+}
+
+function baseOf(path: string): string {
+  return path.split('/').at(-1) ?? path;
 }

@@ -7,7 +7,11 @@ const clean = { effects: new Set<Effect>(), integrity: 'checked' as IntegritySta
 
 describe('the verdict', () => {
   it.each([
-    ['a live writer beats everything', { ...clean, effects: new Set<Effect>(['in-progress', 'corrupt', 'zombie', 'partial']) }, 'IN_PROGRESS'],
+    [
+      'a live writer beats everything',
+      { ...clean, effects: new Set<Effect>(['in-progress', 'corrupt', 'zombie', 'partial']) },
+      'IN_PROGRESS',
+    ],
     ['contradicting bytes beat mixed saves', { ...clean, effects: new Set<Effect>(['corrupt', 'zombie', 'partial']) }, 'CORRUPT'],
     ['a checksum that differs is corruption', { ...clean, integrity: 'bad' as const }, 'CORRUPT'],
     ['mixed saves beat missing pieces', { ...clean, effects: new Set<Effect>(['zombie', 'partial']) }, 'ZOMBIE'],
@@ -18,7 +22,11 @@ describe('the verdict', () => {
     ['whole, but nothing to check against', { ...clean, integrity: 'none' as const }, 'UNCHECKED'],
     ['whole, but only partly covered by checksums', { ...clean, integrity: 'incomplete' as const }, 'UNCHECKED'],
     ['whole and every checksum compared', clean, 'RESUMABLE'],
-    ['warnings, notes and security findings stand beside it', { ...clean, effects: new Set<Effect>(['warning', 'note', 'security']) }, 'RESUMABLE'],
+    [
+      'warnings, notes and security findings stand beside it',
+      { ...clean, effects: new Set<Effect>(['warning', 'note', 'security']) },
+      'RESUMABLE',
+    ],
   ] as const)('%s', (_, judged, verdict) => {
     expect(decideVerdict(judged)).toBe(verdict);
   });

@@ -12,7 +12,7 @@ import { newestFirst } from './newest.ts';
 import { type CheckpointReport, type Level, type PathReport, REPORT_SCHEMA, type VerifyReport } from './report.ts';
 import { openTree, type Tree } from './source/tree.ts';
 import { findWriters, type Writer } from './source/writers.ts';
-import { reportTracker } from './trackers.ts';
+import { reportBehind, reportTracker, type Tracker } from './trackers.ts';
 import { once, type Unit } from './unit.ts';
 import { canResume } from './verdict.ts';
 
@@ -71,7 +71,8 @@ async function verifyPath(path: string, options: VerifyOptions, writers: () => R
     const discovery = discover(tree.root);
     const units = file === null ? discovery.units : discovery.units.filter((unit) => unit.files().has(file));
     const pathOf = (below: string) => (file === null ? joinPath(path, below) : below === file ? path : joinPath(dirname(path), below));
-    const context: Context = { tree, pathOf, options, writers, isExact: countsBlocksExactly(tree.real) };
+    const { trackers } = discovery;
+    const context: Context = { tree, pathOf, options, writers, trackers, isExact: countsBlocksExactly(tree.real) };
     const checkpoints = await verifyUnits(newestFirst(units), context);
     return finish(path, checkpoints, discovery, tree, options);
   } finally {
@@ -85,6 +86,7 @@ interface Context {
   readonly pathOf: (below: string) => string;
   readonly options: VerifyOptions;
   readonly writers: () => ReadonlyMap<string, Writer>;
+  readonly trackers: readonly Tracker[];
   readonly isExact: boolean;
 }
 
@@ -109,6 +111,7 @@ async function verifyUnit(unit: Unit, context: Context): Promise<CheckpointRepor
   const compared = await compare(findings, context);
   addFileEvidence({ files, writers: writers(), isExact }, findings);
   if (compared.checkedBytes > 0 && compared.failures === 0) settleHoles(findings, compared);
+  reportBehind(context.trackers, unit, findings);
   addChangeEvidence(files, findings);
   tree.close();
   return judge(unit, findings, compared, { level: options.level, path: pathOf(unit.path) });
