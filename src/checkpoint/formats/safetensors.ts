@@ -4,7 +4,7 @@ import type { Findings } from '../findings.ts';
 import { LIMITS } from '../limits.ts';
 import { type Header, parseHeader } from '../safetensors/header.ts';
 import { checkLayout } from '../safetensors/layout.ts';
-import { needOfTensor } from '../safetensors/tensor-names.ts';
+import { needOfTensor } from '../tensor-names.ts';
 import { type ByteSource, u64le } from '../source/byte-source.ts';
 import type { FileFormat } from './format.ts';
 

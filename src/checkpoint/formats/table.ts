@@ -1,3 +1,4 @@
+import { dcp } from './dcp.ts';
 import type { DirectoryFormat, FileFormat, FileSetFormat } from './format.ts';
 import { safetensors } from './safetensors.ts';
 import { safetensorsSharded } from './safetensors-sharded.ts';
@@ -11,6 +12,6 @@ import { flaxMsgpack } from './flax-msgpack.ts';
  */
 export const FILE_FORMATS: readonly FileFormat[] = [safetensors, gguf, flaxMsgpack];
 
-export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [];
+export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [dcp];
 
 export const FILE_SET_FORMATS: readonly FileSetFormat[] = [safetensorsSharded, tensorflow];

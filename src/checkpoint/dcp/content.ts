@@ -1,0 +1,84 @@
+import { excerpt } from '../../core/printable.ts';
+import { needOfKey } from '../content-names.ts';
+import type { Findings } from '../findings.ts';
+import { asInt, dictEntries, type PickleValue } from '../pickle/value.ts';
+import { stateOfName } from '../tensor-names.ts';
+import { torchScalar } from '../torch-dtypes.ts';
+import type { DcpMetadata, TensorItem } from './metadata.ts';
+import type { Slice } from './slices.ts';
+import { volume } from './tiling.ts';
+
+/** Parts of a full name that may stand for the training state's own folders: `app.optim.state…`. */
+const STATE_DEPTH = 3;
+const RANK_RNG = /(?:^|[./])(?:rng|rng_state|random_state)s?[_.](\d{1,6})$/i;
+/** Objects that hold the trainer's own counters. */
+const PROGRESS = /(^|[._/])(train|trainer|training|progress|common|extra)(_?state)?([._/]|$)/i;
+
+/** What the names in the metadata promise. Objects alone are never weights. */
+export function noteNames({ tensors, objects }: DcpMetadata, file: string, findings: Findings): void {
+  const { content } = findings;
+  for (const [names, other] of [[tensors.keys(), 'weights'] as const, [objects.values(), null] as const]) {
+    for (const name of names) {
+      const need = stateOfName(name, STATE_DEPTH) ?? other;
+      if (need !== null) content.add(need, `${file}: ${excerpt(name.split(/[./]/, 1)[0] ?? '')}`);
+      const rank = need === 'rng' ? RANK_RNG.exec(name)?.[1] : undefined;
+      if (rank !== undefined && !content.rngRanks.found.includes(Number(rank))) content.rngRanks.found.push(Number(rank));
+    }
+  }
+}
+
+/** The step, where an object is or holds the trainer's counter. */
+export function noteObject(name: string, value: PickleValue, file: string, findings: Findings): void {
+  if (stateOfName(name, STATE_DEPTH) !== null) return;
+  const direct = isStepName(name) ? asInt(value) : null;
+  if (direct !== null) findings.content.addStep(direct, file, `${file}: ${excerpt(name)}`);
+  if (!PROGRESS.test(name)) return;
+  for (const [key, entry] of dictEntries(value)) {
+    const step = needOfKey(key) === 'step' ? asInt(entry) : null;
+    if (step !== null) findings.content.addStep(step, file, `${file}: ${excerpt(name)} ${excerpt(key)}`);
+  }
+}
+
+function isStepName(name: string): boolean {
+  return needOfKey(name.split(/[./]/).at(-1) ?? '') === 'step';
+}
+
+/** Step counters that are tensors: the trainer's own is a step of the checkpoint, those of an optimizer are compared across files. */
+export class Counters {
+  readonly #byFile = new Map<string, Set<number>>();
+
+  note(slice: Slice, tensor: TensorItem, findings: Findings): void {
+    const { name } = slice.item;
+    if (volume(tensor.size) !== 1 || !isStepName(name)) return;
+    const value = readScalar(slice, tensor);
+    if (value === null) return;
+    const state = stateOfName(name, STATE_DEPTH);
+    if (state === null) findings.content.addStep(value, slice.source.file, `${slice.source.file}: ${excerpt(name)}`);
+    if (state !== 'optimizer') return;
+    const values = this.#byFile.get(slice.source.file) ?? new Set();
+    this.#byFile.set(slice.source.file, values.add(value));
+  }
+
+  /** Files that each agree with themselves and not with each other. Where counters differ inside a file, parameters joined later. */
+  report(findings: Findings): void {
+    const files = [...this.#byFile];
+    if (files.some(([, values]) => values.size > 1)) return;
+    const byValue = new Map<number, string>();
+    for (const [file, values] of files) for (const value of values) if (!byValue.has(value)) byValue.set(value, file);
+    if (byValue.size < 2) return;
+    const told = [...byValue].slice(0, 4).map(([value, file]) => `${value} in ${excerpt(file)}`);
+    const [[, file] = [0, null]] = byValue;
+    const values = [...byValue.keys()];
+    findings.add(
+      'DCP_COUNTERS_DIFFER',
+      { file, expected: String(values[0]), found: values.slice(1, 5).join(', ') },
+      `the optimizer counts different steps in different shard files: ${told.join(', ')}`,
+    );
+  }
+}
+
+function readScalar({ source, archive }: Slice, tensor: TensorItem): number | null {
+  const entry = archive.entries.find(({ name }) => /(^|\/)data\/0$/.test(name));
+  if (entry === undefined || entry.dataOffset === null || entry.size > 16 || tensor.dtype === null) return null;
+  return torchScalar(tensor.dtype, source.read(entry.dataOffset, entry.size));
+}

@@ -1,0 +1,59 @@
+import { excerpt, printable } from '../../core/printable.ts';
+import type { Findings } from '../findings.ts';
+import { inspectSafetensors } from '../formats/safetensors.ts';
+import { isArray, isObject, parseJson } from '../json.ts';
+import type { Header } from '../safetensors/header.ts';
+import type { Directory } from '../source/directory.ts';
+import { openMember } from '../source/open-member.ts';
+import type { Chunk } from './metadata.ts';
+import { chunkFault } from './tiling.ts';
+
+/** One rank's part of a distributed save in safetensors files, which has no metadata file. */
+export const HF_RANK_SHARD = /^shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors$/;
+
+/** Inspects the parts of all ranks; together the chunks must make up every tensor, as far as they reach. */
+export function inspectHfShards(directory: Directory, findings: Findings): void {
+  const tensors = new Map<string, Chunk[]>();
+  for (const { name } of directory.files(HF_RANK_SHARD)) {
+    const source = openMember(directory, name, findings);
+    const header = source === null ? null : inspectSafetensors(source, findings);
+    if (header === null) continue;
+    const offsets = savedOffsets(header);
+    if (offsets === null) {
+      const file = directory.pathOf(name);
+      findings.add('DOCUMENT_INVALID', { file }, `${printable(file)} does not say where its chunks belong (DCP_SHARDING_INFO)`);
+      continue;
+    }
+    for (const { name: tensor, shape } of header.tensors) {
+      const chunks = tensors.get(tensor) ?? [];
+      chunks.push({ offsets: offsets.get(tensor) ?? shape.map(() => 0), sizes: shape });
+      tensors.set(tensor, chunks);
+    }
+  }
+  for (const [name, chunks] of tensors) checkChunks(name, chunks, directory, findings);
+}
+
+/** No file says how large a tensor is as a whole, so a missing end cannot be seen; a missing beginning or middle can. */
+function checkChunks(name: string, chunks: readonly Chunk[], directory: Directory, findings: Findings): void {
+  const dimensions = chunks[0]?.sizes.length ?? 0;
+  const size = Array.from({ length: dimensions }, (_, dimension) =>
+    chunks.reduce((reach, { offsets, sizes }) => Math.max(reach, (offsets[dimension] ?? 0) + (sizes[dimension] ?? 0)), 0),
+  );
+  const fault = chunkFault(size, chunks);
+  if (fault === null) return;
+  const message = `the chunks of ${excerpt(name)} in the shards do not make up a tensor: ${excerpt(fault, 120)}`;
+  findings.add('DCP_SHARDS_INCOMPLETE', { file: directory.path, expected: `[${size.join(', ')}]`, found: excerpt(fault, 120) }, message);
+}
+
+/** `__metadata__.DCP_SHARDING_INFO`: JSON that gives `saved_offsets` for each tensor. */
+function savedOffsets(header: Header): ReadonlyMap<string, readonly number[]> | null {
+  const parsed = parseJson(header.metadata.get('DCP_SHARDING_INFO') ?? '');
+  if (!parsed.ok || !isObject(parsed.value)) return null;
+  const offsets = new Map<string, readonly number[]>();
+  for (const [name, entry] of Object.entries(parsed.value)) {
+    const saved = isObject(entry) ? entry['saved_offsets'] : undefined;
+    if (!isArray(saved) || !saved.every((offset) => typeof offset === 'number' && Number.isSafeInteger(offset) && offset >= 0)) return null;
+    offsets.set(name, saved as readonly number[]);
+  }
+  return offsets;
+}

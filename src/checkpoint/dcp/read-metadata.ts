@@ -1,0 +1,37 @@
+import { printable } from '../../core/printable.ts';
+import type { Findings } from '../findings.ts';
+import { reportPickle } from '../pickle/report.ts';
+import { walkPickle } from '../pickle/walk.ts';
+import type { Directory } from '../source/directory.ts';
+import { openMember } from '../source/open-member.ts';
+import { type DcpMetadata, readDcpMetadata } from './metadata.ts';
+
+/** Reads a `.metadata` file; null, with the evidence for why, when it cannot be used. */
+export function openDcpMetadata(directory: Directory, name: string, findings: Findings): DcpMetadata | null {
+  const source = openMember(directory, name, findings);
+  if (source === null) return null;
+  const file = printable(source.file);
+  if (source.size === 0) {
+    findings.add('DCP_METADATA_EMPTY', { file: source.file }, `${file} has no bytes, so nothing says what the shards hold`);
+    return null;
+  }
+  const result = walkPickle(source);
+  reportPickle(result, source, findings);
+  if (result.value === undefined) return null;
+  const trailing = source.size - (result.end ?? source.size);
+  if (trailing > 0) {
+    findings.add(
+      'PICKLE_TRAILING',
+      { file: source.file, offset: result.end ?? 0 },
+      `${trailing} bytes follow the end of the pickle ${file}`,
+    );
+  }
+  const metadata = readDcpMetadata(result.value);
+  if (!('misshapen' in metadata)) return metadata;
+  findings.add(
+    'DCP_METADATA_SHAPE',
+    { file: source.file, found: printable(metadata.misshapen) },
+    `${file} holds ${printable(metadata.misshapen)}`,
+  );
+  return null;
+}

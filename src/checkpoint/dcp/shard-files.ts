@@ -1,0 +1,90 @@
+import { excerpt, printable } from '../../core/printable.ts';
+import type { Findings } from '../findings.ts';
+import { type ByteSource, memorySource } from '../source/byte-source.ts';
+import type { Directory } from '../source/directory.ts';
+import { openMember } from '../source/open-member.ts';
+import type { StoredItem } from './metadata.ts';
+
+/** Shards up to this size are read in one go: a read for each of their items would cost more. */
+const SMALL_SHARD = 64 * 1024;
+
+/** A shard file that could be opened, and the items in it, by offset. */
+export interface ShardFile {
+  readonly name: string;
+  readonly source: ByteSource;
+  readonly items: readonly StoredItem[];
+}
+
+/** Items by the file they lie in, each in the order of their offsets. */
+export function itemsByFile(stored: readonly StoredItem[]): ReadonlyMap<string, readonly StoredItem[]> {
+  const files = new Map<string, StoredItem[]>();
+  for (const item of stored) {
+    const items = files.get(item.file);
+    if (items === undefined) files.set(item.file, [item]);
+    else items.push(item);
+  }
+  for (const items of files.values()) items.sort((a, b) => a.start - b.start || a.length - b.length);
+  return files;
+}
+
+/** Opens a shard and checks that its items fill it from the first byte to the last. Null when it cannot be opened. */
+export function openShard(directory: Directory, name: string, items: readonly StoredItem[], findings: Findings): ShardFile | null {
+  if (/[/\\]|^\.{0,2}$/.test(name)) {
+    findings.add(
+      'DCP_PATH_OUTSIDE',
+      { file: null, found: excerpt(name) },
+      `the metadata names ${excerpt(name)}, which is no file of the folder`,
+    );
+    return null;
+  }
+  const opened = openMember(directory, name, findings);
+  if (opened === null) return null;
+  checkTiling(opened, items, findings);
+  const source = opened.size <= SMALL_SHARD ? memorySource(opened.read(0, opened.size), opened.file, opened.base) : opened;
+  return { name, source, items: items.filter(({ start, length }) => start + length <= source.size) };
+}
+
+function checkTiling(source: ByteSource, items: readonly StoredItem[], findings: Findings): void {
+  const { file, size } = source;
+  let end = 0;
+  for (const item of items) {
+    if (item.start !== end) reportBreak(item, end, file, findings);
+    end = Math.max(end, item.start + item.length);
+  }
+  if (end === size) return;
+  const where = { file, offset: Math.min(end, size), expected: `${end} bytes`, found: `${size} bytes` };
+  if (end > size) {
+    findings.add('DCP_SHARD_TRUNCATED', where, `${printable(file)} has ${size} bytes, the metadata needs ${end} of it`);
+  } else {
+    findings.add('DCP_SHARD_TRAILING', where, `${printable(file)} has ${size - end} bytes more than the metadata accounts for`);
+  }
+}
+
+function reportBreak(item: StoredItem, end: number, file: string, findings: Findings): void {
+  const isGap = item.start > end;
+  const where = { file, offset: item.start, expected: String(end), found: String(item.start) };
+  const message = `${printable(file)}: ${excerpt(item.name)} begins at ${item.start}, ${isGap ? 'though' : 'before'} the item in front of it ends at ${end}`;
+  findings.add(isGap ? 'DCP_SHARD_GAP' : 'DCP_SHARD_OVERLAP', where, message);
+}
+
+/** Shards of the folder that the metadata does not mention. */
+export function reportUnreferenced(directory: Directory, used: ReadonlySet<string>, findings: Findings): void {
+  for (const { name } of directory.files(/^__\d+_\d+\.distcp$/)) {
+    if (used.has(name)) continue;
+    const file = directory.pathOf(name);
+    findings.add('DCP_SHARD_UNREFERENCED', { file }, `${printable(file)} is not used by the metadata: an earlier, larger save left it`);
+  }
+}
+
+/** Shards written after the marker that vouches for them. Times are rounded on some file systems, hence the slack. */
+export function reportNewerThanMarker(directory: Directory, marker: string, names: Iterable<string>, findings: Findings): void {
+  const written = directory.entries.get(marker)?.mtimeMs;
+  if (written === undefined) return;
+  for (const name of names) {
+    const entry = directory.entries.get(name);
+    if (entry === undefined || entry.mtimeMs <= written + 1000) continue;
+    const file = directory.pathOf(name);
+    const seconds = Math.round((entry.mtimeMs - written) / 1000);
+    findings.add('NEWER_THAN_MARKER', { file }, `${printable(file)} was written ${seconds} s after the marker ${printable(marker)}`);
+  }
+}

@@ -1,0 +1,83 @@
+import { excerpt } from '../../core/printable.ts';
+import type { Findings } from '../findings.ts';
+import { type ByteSource, memorySource } from '../source/byte-source.ts';
+import { TORCH_DTYPE_BYTES } from '../torch-dtypes.ts';
+import type { ZipArchive, ZipEntry } from '../zip/archive.ts';
+import { checkOfEntry, readZip } from '../zip/read.ts';
+import type { StoredItem, TensorItem } from './metadata.ts';
+import { volume } from './tiling.ts';
+
+/** Slices up to this size are read in one go; of larger ones only the ends and the headers in between. */
+const SMALL_SLICE = 32 * 1024;
+const ZIP_START = Buffer.from('PK\x03\x04', 'latin1');
+const ZIP_END = Buffer.from('PK\x05\x06', 'latin1');
+const ZIP_END_BYTES = 22;
+
+/** The torch file at an item's place. */
+export interface Slice {
+  readonly item: StoredItem;
+  readonly source: ByteSource;
+  readonly archive: ZipArchive;
+}
+
+/** The bytes of one item. */
+export function sliceSource(shard: ByteSource, { start, length }: StoredItem): ByteSource {
+  const slice = shard.slice(start, length);
+  return length <= SMALL_SLICE ? memorySource(slice.read(0, length), slice.file, slice.base) : slice;
+}
+
+/** True when a torch file begins where the slice begins and ends where it ends. */
+export function isTorchSlice(source: ByteSource): boolean {
+  if (source.size < ZIP_START.length + ZIP_END_BYTES || !source.read(0, 4).equals(ZIP_START)) return false;
+  return source.read(source.size - ZIP_END_BYTES, 4).equals(ZIP_END);
+}
+
+/** Reads the torch file of a tensor's chunk from its directory alone; its bytes are left to `--deep`. Null, with evidence, when it is none. */
+export function inspectTensorSlice(source: ByteSource, item: StoredItem, tensor: TensorItem | undefined, findings: Findings): Slice | null {
+  if (!isTorchSlice(source)) {
+    reportForeign(source, item, findings);
+    return null;
+  }
+  const archive = readZip(source, findings);
+  if (archive === null) return null;
+  const data = archive.entries.filter(({ name }) => /(^|\/)data\/\d+$/.test(name));
+  checkDataSize({ item, source, archive }, data, tensor, findings);
+  listChecks({ item, source, archive }, new Set(data), findings);
+  return { item, source, archive };
+}
+
+export function reportForeign(source: ByteSource, item: StoredItem, findings: Findings): void {
+  const found = source.read(0, 8).toString('hex');
+  const where = { file: source.file, offset: source.base, expected: 'a torch file', found };
+  const message = `${excerpt(item.name)} should be a torch file of ${item.length} bytes at offset ${item.start}, but there is none`;
+  findings.add('DCP_SLICE_FOREIGN', where, message);
+}
+
+/** One storage that is too small for the chunk. Tensors of other classes may have several, or none; they are left alone. */
+function checkDataSize(slice: Slice, data: readonly ZipEntry[], tensor: TensorItem | undefined, findings: Findings): void {
+  const [entry] = data;
+  const { item, source } = slice;
+  const width = TORCH_DTYPE_BYTES.get(tensor?.dtype ?? '');
+  const chunk = tensor?.chunks.find(({ offsets }) => sameOffsets(offsets, item.offsets));
+  if (entry === undefined || data.length > 1 || width === undefined || chunk === undefined) return;
+  const needed = volume(chunk.sizes) * width;
+  if (entry.size >= needed) return;
+  const where = { file: source.file, offset: source.base, expected: `${needed} bytes`, found: `${entry.size} bytes` };
+  const message = `a chunk of ${excerpt(item.name)} needs ${needed} bytes of data, the torch file at its place has ${entry.size}`;
+  findings.add('DCP_SLICE_SIZE', where, message);
+}
+
+function sameOffsets(a: readonly number[], b: readonly number[] | null): boolean {
+  return b !== null && a.length === b.length && a.every((offset, index) => offset === b[index]);
+}
+
+/** A writer may leave its checksums out; they are then all zero and say nothing. */
+function listChecks({ source, archive }: Slice, data: ReadonlySet<ZipEntry>, findings: Findings): void {
+  const hasChecksums = archive.entries.some(({ crc }) => crc !== 0);
+  for (const entry of archive.entries) {
+    const payload = data.has(entry) ? entry.size : 0;
+    findings.payloadBytes += payload;
+    const check = hasChecksums ? checkOfEntry(source, entry, payload) : null;
+    if (check !== null) findings.checks.push(check);
+  }
+}

@@ -1,0 +1,98 @@
+import { printable } from '../../core/printable.ts';
+import { inspectHfShards, HF_RANK_SHARD } from '../dcp/hf-shards.ts';
+import { type DcpOptions, inspectDcpMetadata } from '../dcp/inspect.ts';
+import { reportUnreferenced } from '../dcp/shard-files.ts';
+import type { Findings } from '../findings.ts';
+import type { Directory } from '../source/directory.ts';
+import { SourceError } from '../source/source-error.ts';
+import type { DirectoryFormat } from './format.ts';
+
+const METADATA = '.metadata';
+const SHARD = /^__(\d+)_\d+\.distcp$/;
+const RANK_METADATA = /^__(\d+)\.metadata$/;
+
+/** A directory of `torch.distributed.checkpoint`: shards of all ranks, and a metadata file that is written last. */
+export const dcp: DirectoryFormat = {
+  id: 'dcp',
+  title: 'PyTorch distributed checkpoint',
+  claims(directory) {
+    return holdsShards(directory) || isDcpMetadata(directory);
+  },
+  inspect(directory, findings) {
+    inspectDcp(directory, findings);
+  },
+};
+
+/** True when shard files are there, with or without what makes them a checkpoint. */
+export function holdsShards(directory: Directory): boolean {
+  for (const name of directory.entries.keys()) {
+    if (SHARD.test(name) || RANK_METADATA.test(name) || HF_RANK_SHARD.test(name)) return true;
+  }
+  return false;
+}
+
+/** A `.metadata` alone may be anybody's; the class it begins with tells. */
+function isDcpMetadata(directory: Directory): boolean {
+  if (directory.entries.get(METADATA)?.kind !== 'file') return false;
+  try {
+    return directory.open(METADATA).read(0, 256).includes('torch.distributed.checkpoint.metadata');
+  } catch (thrown) {
+    if (thrown instanceof SourceError) return false;
+    throw thrown;
+  }
+}
+
+/** Inspects the distributed checkpoint in a folder, which may be all there is or a part of something larger. */
+export function inspectDcp(directory: Directory, findings: Findings, onObject?: DcpOptions['onObject']): void {
+  const extra = onObject === undefined ? {} : { onObject };
+  noteWorldSize(directory, findings);
+  if (directory.has(METADATA)) {
+    const part = inspectDcpMetadata(directory, METADATA, findings, { scope: 'global', ...extra });
+    if (part !== null) reportUnreferenced(directory, part.files, findings);
+    return;
+  }
+  const ranks = directory.files(RANK_METADATA).map(({ name }) => name);
+  if (ranks.length > 0) inspectRanks(directory, ranks, findings, { scope: 'rank', ...extra });
+  else if (directory.files(HF_RANK_SHARD).length > 0) inspectHfShards(directory, findings);
+  else {
+    const message = 'the shard files were never committed: .metadata, which is written last, is not there';
+    findings.add('DCP_NO_METADATA', { file: directory.pathOf(METADATA) }, message);
+  }
+}
+
+/** Every rank vouches for its own shards; ranks run from 0 without gaps. */
+function inspectRanks(directory: Directory, names: readonly string[], findings: Findings, options: DcpOptions): void {
+  const used = new Set<string>();
+  const present = new Set<number>();
+  for (const name of names) {
+    present.add(Number(RANK_METADATA.exec(name)?.[1]));
+    const part = inspectDcpMetadata(directory, name, findings, options);
+    for (const file of part?.files ?? []) used.add(file);
+  }
+  for (const rank of expectedRanks(directory, present)) {
+    if (present.has(rank)) continue;
+    const name = `__${rank}.metadata`;
+    const message = `${printable(directory.pathOf(name))} is missing: the save of rank ${rank} did not finish`;
+    findings.add('DCP_RANK_MISSING', { file: directory.pathOf(name) }, message);
+  }
+  reportUnreferenced(directory, used, findings);
+}
+
+/** Ranks that the shards and the gaps in the numbering speak of; never more than twice what is there, however large the numbers are. */
+function expectedRanks(directory: Directory, present: ReadonlySet<number>): Iterable<number> {
+  const expected = new Set(directory.files(SHARD).map(({ name }) => Number(SHARD.exec(name)?.[1])));
+  const highest = Math.min(highestOf(present), present.size * 2);
+  for (let rank = 0; rank < highest; rank++) expected.add(rank);
+  return expected;
+}
+
+function noteWorldSize(directory: Directory, findings: Findings): void {
+  const highest = highestOf(directory.files(SHARD).map(({ name }) => Number(SHARD.exec(name)?.[1])));
+  if (highest >= 0) findings.content.worldSize ??= highest + 1;
+}
+
+function highestOf(numbers: Iterable<number>): number {
+  let highest = -1;
+  for (const number of numbers) highest = Math.max(highest, number);
+  return highest;
+}
