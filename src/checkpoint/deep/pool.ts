@@ -1,15 +1,23 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { hashBatch } from './hash-batch.ts';
 import type { Batch, TaskResult } from './task.ts';
 
 /** Enough to keep a disk busy while the cores hash; each costs about 14 MB. */
 const MAX_WORKERS = 8;
 
-/** Has the batches done by worker threads, a batch at a time each, and hands the results over as they come. */
+/** Less than this is hashed at once by the main thread: starting threads would take longer. */
+const INLINE_BYTES = 16 * 1024 * 1024;
+
+/** Has the batches done, by worker threads where that pays, a batch at a time each, and hands the results over as they come. */
 export async function runBatches(
   batches: readonly Batch[],
   { signal, onResults }: { signal: AbortSignal; onResults: (results: readonly TaskResult[], batch: Batch) => void },
 ): Promise<void> {
+  if (batches.reduce((sum, { bytes }) => sum + bytes, 0) <= INLINE_BYTES) {
+    for (const batch of batches) onResults(await hashBatch(batch), batch);
+    return;
+  }
   const count = Math.min(batches.length, MAX_WORKERS, Math.max(2, availableParallelism()));
   const workers = Array.from({ length: count }, startWorker);
   let next = 0;

@@ -39,14 +39,17 @@ export async function runChecks(findings: Findings, options: RunChecksOptions): 
   return compared;
 }
 
-type Outcome = 'match' | { readonly found: string; readonly expected: string } | { readonly problem: string };
+type Outcome =
+  | 'match'
+  | { readonly found: string; readonly expected: string }
+  | { readonly problem: string; readonly isUnreadable: boolean };
 
 export function compareCheck(check: Check, results: readonly TaskResult[]): Outcome {
   const parts = results.toSorted((a, b) => a.part - b.part);
-  const problem = parts.find((part) => part.problem !== null)?.problem;
-  if (problem !== undefined && problem !== null) return { problem };
+  for (const { problem, isUnreadable } of parts) if (problem !== null) return { problem, isUnreadable };
   const expected = typeof check.expected === 'string' ? check.expected.toLowerCase() : parts[0]?.expected;
-  if (expected === undefined || expected === null) return { problem: 'its stored checksum lies behind the end of the file' };
+  if (expected === undefined || expected === null)
+    return { problem: 'its stored checksum lies behind the end of the file', isUnreadable: false };
   const found = joinParts(check, parts);
   return found === expected ? 'match' : { found, expected };
 }
@@ -71,8 +74,8 @@ function reportFailure(check: Check, outcome: Exclude<Outcome, 'match'>, finding
     findings.add(check.code, { file, offset, expected, found }, `${what} does not match its ${check.algorithm} checksum`);
     return true;
   }
-  if (outcome.problem.startsWith('!')) {
-    findings.add('FILE_NOT_READABLE', { file, offset }, `${what} ${outcome.problem.slice(1)}`);
+  if (outcome.isUnreadable) {
+    findings.add('FILE_NOT_READABLE', { file, offset }, `${what} ${outcome.problem}`);
     return false;
   }
   findings.add(check.code, { file, offset, found: excerpt(outcome.problem) }, `${what}: ${outcome.problem}`);

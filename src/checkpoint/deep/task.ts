@@ -28,6 +28,8 @@ export interface TaskResult {
   /** The stored value, where the task said where to find it. */
   readonly expected: string | null;
   readonly problem: string | null;
+  /** The bytes could not be read, which proves nothing about them. */
+  readonly isUnreadable: boolean;
 }
 
 export const BATCH_BYTES = 32 * 1024 * 1024;
