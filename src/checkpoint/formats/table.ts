@@ -1,3 +1,9 @@
+import { accelerate } from './accelerate.ts';
+import { composer } from './composer.ts';
+import { deepspeed } from './deepspeed.ts';
+import { hfTrainer } from './hf-trainer.ts';
+import { lightning } from './lightning.ts';
+import { lightningSharded } from './lightning-sharded.ts';
 import { dcp } from './dcp.ts';
 import type { DirectoryFormat, FileFormat, FileSetFormat } from './format.ts';
 import { safetensors } from './safetensors.ts';
@@ -10,8 +16,8 @@ import { flaxMsgpack } from './flax-msgpack.ts';
  * Every format Holdfast reads. A new one is one file beside this and one line here. The order matters where one format contains
  * another: the more specific stands first (a Lightning file is also a torch zip, a Megatron directory also holds a DCP one).
  */
-export const FILE_FORMATS: readonly FileFormat[] = [safetensors, gguf, flaxMsgpack];
+export const FILE_FORMATS: readonly FileFormat[] = [lightning, safetensors, gguf, flaxMsgpack];
 
-export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [dcp];
+export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [hfTrainer, accelerate, deepspeed, lightningSharded, dcp];
 
-export const FILE_SET_FORMATS: readonly FileSetFormat[] = [safetensorsSharded, tensorflow];
+export const FILE_SET_FORMATS: readonly FileSetFormat[] = [composer, safetensorsSharded, tensorflow];

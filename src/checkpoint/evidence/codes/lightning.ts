@@ -1,3 +1,10 @@
 import type { EvidenceKind } from '../evidence.ts';
 
-export const LIGHTNING_CODES = {} as const satisfies Record<string, EvidenceKind>;
+export const LIGHTNING_CODES = {
+  LIGHTNING_NO_LOOPS: {
+    effect: 'warning',
+    title: 'No progress of the loops in a Lightning checkpoint',
+    explain:
+      'The file holds optimizer state, but not the `loops` entry in which Lightning (since 1.5) keeps how far the epoch, the batches and the validation have come. Resuming starts the current epoch anew. Files written by older versions, or edited by a migration script, look like this.',
+  },
+} as const satisfies Record<string, EvidenceKind>;

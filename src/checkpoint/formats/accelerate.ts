@@ -1,0 +1,127 @@
+import type { Findings } from '../findings.ts';
+import { asInt, dictGet } from '../pickle/value.ts';
+import type { Directory } from '../source/directory.ts';
+import { readTrackers, reportTracker } from '../trackers.ts';
+import type { DirectoryFormat, Probe } from './format.ts';
+import { folders, membersNamed } from './members.ts';
+import { type Place, reportMissing } from './numbering.ts';
+import { readObject } from './torch-member.ts';
+import { inspectFolder, inspectWeights, isWeightsName } from './trainer-weights.ts';
+import { optimizerStep } from './training-values.ts';
+
+const RANDOM = /^random_states_(\d+)\.pkl$/;
+const OPTIMIZER = /^optimizer(?:_(\d+))?\.bin$/;
+const SCHEDULER = /^scheduler(?:_(\d+))?\.bin$/;
+/** Samplers, data loaders, the scaler of gradients, objects the user registered. */
+const OTHER = /^(sampler|dl_state_dict|custom_checkpoint)(_\d+)?\.(bin|pkl)$|^scaler\.pt$/;
+/** Optimizer state that each rank wrote for itself (FSDP without torch's distributed checkpointing). */
+const OPTIMIZER_OF_RANK = /^optimizer_\d+_rank\d+\.bin$/;
+
+/** A directory of `Accelerator.save_state`; `checkpoint_N` counts saves, not steps. */
+export const accelerate: DirectoryFormat = { id: 'accelerate', title: 'Accelerate checkpoint', claims, inspect };
+
+function claims(directory: Directory): boolean {
+  if (directory.has('trainer_state.json')) return false;
+  if (membersNamed(directory, RANDOM).length + membersNamed(directory, OPTIMIZER).length + membersNamed(directory, SCHEDULER).length > 0)
+    return true;
+  if (!/^checkpoint_\d+$/.test(directory.name)) return false;
+  if (directory.entries.size === 0) return true;
+  for (const name of directory.entries.keys()) if (isWeightsName(name)) return true;
+  return false;
+}
+
+function inspect(directory: Directory, findings: Findings, probe: Probe): void {
+  const place = { directory, findings };
+  const isDeepSpeed = inspectDeepSpeed(place, probe);
+  const hasWeights = inspectWeights(directory, findings, probe) || inspectHookedWeights(place, probe) || isDeepSpeed;
+  if (!hasWeights) findings.add('TRAINER_NO_WEIGHTS', { file: null }, 'no weights are there, under any name Accelerate uses');
+  inspectOptimizers(place, probe);
+  for (const { name } of membersNamed(directory, SCHEDULER)) {
+    readObject(directory, name, findings, probe);
+    findings.content.add('scheduler', directory.pathOf(name));
+  }
+  for (const { name } of membersNamed(directory, OTHER)) readObject(directory, name, findings, probe);
+  inspectRandomStates(place, probe);
+  checkNumbers(place, isDeepSpeed);
+}
+
+/** Several optimizers can be saved, each with its own count; the first is the one a step is known by. */
+function inspectOptimizers({ directory, findings }: Place, probe: Probe): void {
+  for (const { name } of [...membersNamed(directory, OPTIMIZER), ...membersNamed(directory, OPTIMIZER_OF_RANK)]) {
+    const file = directory.pathOf(name);
+    const { value, readScalar } = readObject(directory, name, findings, probe);
+    findings.content.add('optimizer', file);
+    const step = name === 'optimizer.bin' ? optimizerStep(value, readScalar) : null;
+    if (step !== null) findings.content.addStep(step, file, `${name}: updates of the optimizer`);
+  }
+  for (const folder of folders(directory)) if (/^optimizer_\d+$/.test(folder.name)) inspectFolder(folder, 'optimizer', findings, probe);
+}
+
+/** Written last by each rank. Each carries Accelerate's own counter of the current epoch, which is the same on every rank. */
+function inspectRandomStates(place: Place, probe: Probe): void {
+  const { directory, findings } = place;
+  let reference: { readonly name: string; readonly step: number } | null = null;
+  for (const { name } of membersNamed(directory, RANDOM)) {
+    const file = directory.pathOf(name);
+    const step = asInt(dictGet(readObject(directory, name, findings, probe).value, 'step'));
+    findings.content.add('rng', file);
+    findings.content.rngRanks.found.push(Number(RANDOM.exec(name)?.[1]));
+    if (step === null) continue;
+    reference ??= { name, step };
+    if (reference.step === step) continue;
+    const message = `${reference.name} was saved at batch ${reference.step} of its epoch, ${name} at batch ${step}: pieces of two saves`;
+    findings.add('STEP_MISMATCH', { file, expected: String(reference.step), found: String(step) }, message);
+  }
+  const found = findings.content.rngRanks.found;
+  const expected = found.length === 0 ? 1 : findings.content.worldSize;
+  findings.content.rngRanks.expected = expected;
+  reportMissing(place, { found, expected, of: 'processes', nameOf: (rank) => `random_states_${rank}.pkl` });
+}
+
+/** Models, optimizers and schedulers are numbered from the second on; a scheduler never comes without an optimizer. */
+function checkNumbers(place: Place, isDeepSpeed: boolean): void {
+  const { directory, findings } = place;
+  const numbered = (pattern: RegExp) => membersNamed(directory, pattern).map(({ name }) => Number(pattern.exec(name)?.[1] ?? 0));
+  const nameOf = (stem: string, extension: string) => (number: number) => `${stem}${number === 0 ? '' : `_${number}`}.${extension}`;
+  for (const stem of ['optimizer', 'scheduler']) {
+    const found = numbered(new RegExp(`^${stem}(?:_(\\d+))?\\.bin$`));
+    reportMissing(place, { found, expected: null, of: `${stem}s`, nameOf: nameOf(stem, 'bin') });
+  }
+  for (const [stem, extension] of [
+    ['model', 'safetensors'],
+    ['pytorch_model', 'bin'],
+  ] as const) {
+    const found = numbered(new RegExp(`^${stem}(?:_(\\d+))?\\.${extension}$`));
+    reportMissing(place, { found, expected: null, of: 'models', nameOf: nameOf(stem, extension) });
+  }
+  if (isDeepSpeed || findings.content.found.scheduler.length === 0 || findings.content.found.optimizer.length > 0) return;
+  const file = directory.pathOf('optimizer.bin');
+  findings.add('FILE_MISSING', { file }, 'optimizer.bin is missing: the state of its scheduler is there');
+}
+
+/** DeepSpeed saves model and optimizer into a tag directory, here named like a model. */
+function inspectDeepSpeed({ directory, findings }: Place, probe: Probe): boolean {
+  for (const tracker of readTrackers(directory)) reportTracker(tracker, findings);
+  let isFound = directory.has('latest');
+  for (const folder of folders(directory)) {
+    if (!/^(pytorch_model(_\d+)?|global_step\d+)$/.test(folder.name)) continue;
+    const member = probe.inspectDirectory(folder);
+    if (member === null) continue;
+    findings.merge(member.findings);
+    isFound = true;
+  }
+  return isFound;
+}
+
+/** A hook can save weights its own way: Diffusers puts each model into a folder, or adapters beside the rest. */
+function inspectHookedWeights({ directory, findings }: Place, probe: Probe): boolean {
+  let isFound = false;
+  for (const folder of [directory, ...folders(directory)]) {
+    for (const { name } of membersNamed(folder, /\.safetensors$|^(diffusion_)?pytorch_(model|lora_weights)\.bin$/)) {
+      findings.mergeWithoutContent(probe.inspectFile(folder, name).findings);
+      findings.content.add('weights', folder.pathOf(name));
+      isFound = true;
+    }
+  }
+  return isFound;
+}

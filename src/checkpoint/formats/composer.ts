@@ -1,0 +1,108 @@
+import { printable } from '../../core/printable.ts';
+import type { Findings } from '../findings.ts';
+import { asInt, asItems, dictEntries, dictGet, dictPath, type PickleValue } from '../pickle/value.ts';
+import type { Directory } from '../source/directory.ts';
+import type { FileSet, FileSetFormat, Probe } from './format.ts';
+import { membersNamed } from './members.ts';
+import { type Place, reportMissing } from './numbering.ts';
+import { readObject } from './torch-member.ts';
+import { holdsState } from './training-values.ts';
+
+const NAME = /^(?<set>ep\d+-ba(?<batch>\d+))-rank(?<rank>\d+)(?<extension>\.pt)?$/;
+const LINK = /^latest-rank(\d+)(\.pt)?$/;
+
+/** Rank files of MosaicML Composer, `ep1-ba10-rank0.pt`: one of rank 0 alone, or one of every rank. */
+export const composer: FileSetFormat = { id: 'composer', title: 'Composer checkpoint', claim, inspect };
+
+function claim(directory: Directory): readonly FileSet[] {
+  const sets = new Map<string, string[]>();
+  const links = membersNamed(directory, LINK).filter(({ isLink }) => isLink);
+  for (const { name, identity } of membersNamed(directory, NAME)) {
+    const set = NAME.exec(name)?.groups?.['set'] ?? name;
+    const aliases = links.filter((link) => link.identity === identity && identity !== '').map((link) => link.name);
+    sets.set(set, [...(sets.get(set) ?? []), name, ...aliases]);
+  }
+  return [...sets].map(([name, members]) => ({ name, members }));
+}
+
+/** What a rank file says. */
+interface RankFile {
+  readonly name: string;
+  readonly rank: number;
+  readonly extension: string;
+  /** Ranks whose random state it holds: the whole world. */
+  readonly world: number | null;
+}
+
+function inspect(set: FileSet, directory: Directory, findings: Findings, probe: Probe): void {
+  const place = { directory, findings };
+  const files: RankFile[] = [];
+  for (const name of set.members) {
+    const groups = NAME.exec(name)?.groups;
+    if (groups === undefined) continue;
+    const { value } = readObject(directory, name, findings, probe);
+    const world = value === undefined ? null : noteContent(value, directory.pathOf(name), findings);
+    files.push({ name, rank: Number(groups['rank']), extension: groups['extension'] ?? '', world });
+  }
+  checkName(set, place);
+  checkRanks(set, place, files);
+}
+
+/** Notes what one file holds, and returns how many ranks its random states are of. */
+function noteContent(value: PickleValue, file: string, { content }: Findings): number | null {
+  const state = dictGet(value, 'state');
+  if (holdsState(dictGet(state, 'model'))) content.add('weights', `${file}: state.model`);
+  if (holdsState(dictGet(state, 'optimizers'))) content.add('optimizer', `${file}: state.optimizers`);
+  if (holdsState(dictGet(state, 'schedulers'))) content.add('scheduler', `${file}: state.schedulers`);
+  const step = batchOf(dictGet(state, 'timestamp'));
+  if (step !== null) content.addStep(step, file, `${file}: timestamp.batch`);
+  const states = asItems(dictGet(value, 'rng'));
+  if (states === null || states.length === 0) return null;
+  content.add('rng', `${file}: rng`);
+  if (content.rngRanks.expected === null) {
+    content.rngRanks.expected = states.length;
+    content.rngRanks.found.push(...states.keys());
+  }
+  return states.length;
+}
+
+/** `{Timestamp: {batch: 10, …}}`, and without the class's name in early versions. */
+function batchOf(timestamp: PickleValue | undefined): number | null {
+  const direct = asInt(dictGet(timestamp, 'batch'));
+  if (direct !== null) return direct;
+  for (const [name] of dictEntries(timestamp)) {
+    const batch = asInt(dictPath(timestamp, name, 'batch'));
+    if (batch !== null) return batch;
+  }
+  return null;
+}
+
+function checkName(set: FileSet, { findings }: Place): void {
+  const named = /-ba(\d+)$/.exec(set.name)?.[1];
+  const [inside] = findings.content.steps;
+  if (named === undefined || inside === undefined || Number(named) === inside.step) return;
+  const message = `the files are named for batch ${named}, but ${printable(inside.where)} is ${inside.step}`;
+  findings.add('STEP_NOT_AS_NAMED', { file: inside.file, expected: named, found: String(inside.step) }, message);
+}
+
+/** Rank 0 alone, or every rank. */
+function checkRanks(set: FileSet, place: Place, files: readonly RankFile[]): void {
+  const { directory, findings } = place;
+  const reference = files.find(({ world }) => world !== null);
+  const world = reference?.world ?? null;
+  findings.content.worldSize ??= world;
+  const isAlone = files.length === 1 && files[0]?.rank === 0;
+  const nameOf = (rank: number) => `${set.name}-rank${rank}${files[0]?.extension ?? ''}`;
+  const found = files.map(({ rank }) => rank);
+  if (!isAlone) reportMissing(place, { found, expected: world, of: 'ranks', nameOf });
+  for (const file of files) {
+    const where = { file: directory.pathOf(file.name), expected: `${world} ranks` };
+    if (world === null) return;
+    if (file.rank >= world) {
+      findings.add('COMPOSER_LEFTOVER_RANK', where, `${printable(file.name)} belongs to another save: this one was made by ${world} ranks`);
+    } else if (file.world !== null && file.world !== world) {
+      const message = `${printable(file.name)} was saved by ${file.world} ranks, ${printable(reference?.name ?? '')} by ${world}`;
+      findings.add('COMPOSER_FILES_DISAGREE', { ...where, found: `${file.world} ranks` }, message);
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import { needOfKey } from '../content-names.ts';
+import { asInt, asItems, asString, dictEntries, dictGet, dictPath, type PickleValue } from '../pickle/value.ts';
+import type { DeepSpeedName } from './deepspeed-names.ts';
+import { enumNumber, holdsState, optimizerStep, type ScalarReader } from './training-values.ts';
+
+/** What one file of a tag directory says about the save it belongs to; null where it says nothing. */
+export interface DeepSpeedFacts {
+  readonly name: DeepSpeedName;
+  readonly globalStep: number | null;
+  readonly dataWorld: number | null;
+  readonly modelWorld: number | null;
+  readonly stage: number | null;
+  /** In how many parts the optimizer state is split: the files per model-parallel rank. */
+  readonly partitions: number | null;
+  readonly version: string | null;
+  /** Updates the optimizer has made, which loss scaling can keep behind the global step. */
+  readonly optimizerStep: number | null;
+  readonly hasOptimizer: boolean;
+  readonly hasScheduler: boolean;
+  readonly hasRandomState: boolean;
+  /** The optimizer state lies in files of its own. */
+  readonly isPartitioned: boolean;
+  /** MiCS splits the state over fewer ranks than there are. */
+  readonly isSplitOverSubgroups: boolean;
+  /** Experts of each mixture-of-experts layer. */
+  readonly experts: readonly number[] | null;
+  /** Pipeline layers that hold parameters of this rank. */
+  readonly layers: readonly number[];
+}
+
+/** Keys of the engine's own; what else is there, the user put there. `random_ltd` is no random state. */
+const ENGINE_KEYS = new Set(['random_ltd', 'data_sampler', 'module', 'optimizer', 'lr_scheduler']);
+
+export function modelFacts(name: DeepSpeedName, value: PickleValue | undefined, readScalar: ScalarReader): DeepSpeedFacts {
+  const stage = asInt(dictPath(value, 'ds_config', 'zero_optimization', 'stage'));
+  const shapes = dictGet(value, 'param_shapes');
+  return {
+    name,
+    globalStep: asInt(dictGet(value, 'global_steps')),
+    dataWorld: positive(asInt(dictGet(value, 'dp_world_size'))),
+    modelWorld: positive(asInt(dictGet(value, 'mp_world_size'))),
+    stage,
+    partitions: null,
+    version: asString(dictGet(value, 'ds_version')),
+    optimizerStep: optimizerStep(dictGet(value, 'optimizer'), readScalar),
+    hasOptimizer: holdsState(dictGet(value, 'optimizer')),
+    hasScheduler: holdsState(dictGet(value, 'lr_scheduler')),
+    hasRandomState: hasRandomState(value),
+    isPartitioned: asItems(shapes) !== null,
+    isSplitOverSubgroups: (asInt(dictPath(value, 'ds_config', 'zero_optimization', 'mics_shard_size')) ?? 0) > 0,
+    experts: asItems(dictGet(value, 'num_experts'))?.map((count) => asInt(count) ?? 0) ?? null,
+    layers: dictGet(value, 'module') === null ? layersOf(shapes) : [],
+  };
+}
+
+export function optimizerFacts(name: DeepSpeedName, value: PickleValue | undefined, readScalar: ScalarReader): DeepSpeedFacts {
+  const state = dictGet(value, 'optimizer_state_dict') ?? dictGet(value, 'optimizer');
+  const base = dictGet(state, 'base_optimizer_state') ?? dictGet(state, 'optimizer_state_dict') ?? state;
+  return {
+    name,
+    globalStep: null,
+    dataWorld: null,
+    modelWorld: null,
+    stage: enumNumber(dictGet(state, 'zero_stage')),
+    partitions: largestCount(dictGet(state, 'partition_count')),
+    version: asString(dictGet(value, 'ds_version')),
+    optimizerStep: asInt(dictGet(state, 'base_optimizer_state_step')) ?? optimizerStep(base, readScalar),
+    hasOptimizer: holdsState(state),
+    hasScheduler: false,
+    hasRandomState: false,
+    isPartitioned: true,
+    isSplitOverSubgroups: false,
+    experts: null,
+    layers: [],
+  };
+}
+
+function positive(value: number | null): number | null {
+  return value !== null && value > 0 ? value : null;
+}
+
+/** One number, or one for each parameter group: groups of experts are split over fewer ranks. */
+function largestCount(value: PickleValue | undefined): number | null {
+  const counts = (asItems(value) ?? [value]).map((count) => asInt(count) ?? 0);
+  return positive(counts.reduce((largest, count) => Math.max(largest, count), 0));
+}
+
+function hasRandomState(value: PickleValue | undefined): boolean {
+  for (const [key] of dictEntries(value)) if (!ENGINE_KEYS.has(key) && needOfKey(key) === 'rng') return true;
+  return false;
+}
+
+/** A pipeline names each parameter after its layer: `12.attention.weight`. */
+function layersOf(shapes: PickleValue | undefined): readonly number[] {
+  const layers = new Set<number>();
+  for (const group of asItems(shapes) ?? []) {
+    for (const [name] of dictEntries(group)) {
+      const layer = /^(\d{1,6})\./.exec(name)?.[1];
+      if (layer !== undefined) layers.add(Number(layer));
+    }
+  }
+  return [...layers];
+}

@@ -1,0 +1,155 @@
+import { printable } from '../../core/printable.ts';
+import type { Findings } from '../findings.ts';
+import type { Directory } from '../source/directory.ts';
+import { checkAgreement } from './deepspeed-agreement.ts';
+import { type DeepSpeedFacts, modelFacts, optimizerFacts } from './deepspeed-facts.ts';
+import { checkExpertOptimizers, checkExperts, checkLayers, checkRanks } from './deepspeed-layout.ts';
+import { type DeepSpeedKind, type DeepSpeedName, parseDeepSpeedName } from './deepspeed-names.ts';
+import type { DirectoryFormat, Probe } from './format.ts';
+import { membersNamed } from './members.ts';
+import type { Place } from './numbering.ts';
+import { readObject } from './torch-member.ts';
+
+/** One tag directory of DeepSpeed (`global_step500`), at any ZeRO stage, with experts and pipeline layers. */
+export const deepspeed: DirectoryFormat = {
+  id: 'deepspeed',
+  title: 'DeepSpeed checkpoint',
+  claims(directory) {
+    if (directory.entries.size === 0) return /^global_step\d+$/.test(directory.name);
+    for (const entry of directory.entries.values()) if (parseDeepSpeedName(entry.name) !== null && entry.kind !== 'directory') return true;
+    return false;
+  },
+  inspect,
+};
+
+function inspect(directory: Directory, findings: Findings, probe: Probe): void {
+  const files: DeepSpeedName[] = [];
+  for (const { name } of membersNamed(directory, /states\.pt$/)) {
+    const parsed = parseDeepSpeedName(name);
+    if (parsed !== null) files.push(parsed);
+  }
+  const facts = files.map((file) => inspectFile(file, { directory, findings }, probe)).filter((fact) => fact !== null);
+  checkTag(directory, findings);
+  checkAgreement({ directory, findings }, facts);
+  checkLayout({ directory, findings }, files, facts);
+}
+
+/** The tag that DeepSpeed itself gives carries the step. */
+function checkTag(directory: Directory, findings: Findings): void {
+  const named = /^global_step(\d+)$/.exec(directory.name)?.[1];
+  const other = findings.content.steps.find(({ step }) => named !== undefined && step !== Number(named));
+  if (named === undefined || other === undefined) return;
+  const message = `the tag is ${printable(directory.name)}, but ${printable(other.where)} is ${other.step}`;
+  findings.add('STEP_NOT_AS_NAMED', { file: other.file, expected: named, found: String(other.step) }, message);
+}
+
+function inspectFile(file: DeepSpeedName, { directory, findings }: Place, probe: Probe): DeepSpeedFacts | null {
+  const { value, readScalar } = readObject(directory, file.name, findings, probe);
+  const path = directory.pathOf(file.name);
+  if (!holdsOptimizer(file.kind)) findings.content.add('weights', path);
+  if (value === undefined) {
+    if (holdsOptimizer(file.kind)) findings.content.add('optimizer', path);
+    return null;
+  }
+  if (file.kind === 'layer' || file.kind === 'expert') return null;
+  const facts = holdsOptimizer(file.kind) ? optimizerFacts(file, value, readScalar) : modelFacts(file, value, readScalar);
+  noteContent(facts, path, findings);
+  return facts;
+}
+
+function noteContent(facts: DeepSpeedFacts, path: string, { content }: Findings): void {
+  const { name } = facts.name;
+  if (facts.hasOptimizer) content.add('optimizer', path);
+  if (facts.hasScheduler) content.add('scheduler', `${path}: lr_scheduler`);
+  if (facts.hasRandomState) {
+    content.add('rng', path);
+    content.rngRanks.found.push(facts.name.dp);
+  }
+  if (facts.globalStep !== null) content.addStep(facts.globalStep, path, `${printable(name)}: global_steps`);
+}
+
+function checkLayout(place: Place, files: readonly DeepSpeedName[], facts: readonly DeepSpeedFacts[]): void {
+  const ofKind = (kind: DeepSpeedKind) => files.filter((file) => file.kind === kind);
+  const model = first(facts, ({ modelWorld }) => modelWorld);
+  const data = first(facts, ({ dataWorld }) => dataWorld);
+  const partitions = first(facts, (fact) => fact.partitions) ?? data;
+  if (model === null || data === null) {
+    place.findings.add('DEEPSPEED_WORLD_UNKNOWN', { file: null }, 'no file of the tag says how many ranks wrote it');
+  } else place.findings.content.worldSize = data * model;
+  checkModelFiles(place, [...ofKind('model'), ...ofKind('model-partition')], { model, data: partitions });
+  checkOptimizerFiles(place, ofKind('optimizer'), facts, { model, data: partitions });
+  checkExperts(
+    place,
+    ofKind('expert'),
+    model,
+    first(facts, ({ experts }) => experts),
+  );
+  checkExpertOptimizers(place, ofKind('expert-optimizer'), model);
+  checkLayers(place, ofKind('layer'), new Set(facts.flatMap(({ layers }) => layers)));
+}
+
+interface World {
+  readonly model: number | null;
+  readonly data: number | null;
+}
+
+function checkModelFiles(place: Place, files: readonly DeepSpeedName[], world: World): void {
+  const partitioned = files.filter(({ kind }) => kind === 'model-partition');
+  const whole = files.filter(({ kind }) => kind === 'model');
+  if (partitioned.length > 0 && whole.length > 0) reportTwoLayouts(place, whole[0]?.name ?? '', partitioned[0]?.name ?? '');
+  if (files.length === 0) {
+    place.findings.add(
+      'FILE_MISSING',
+      { file: place.directory.pathOf('mp_rank_00_model_states.pt') },
+      'no file with model states is there',
+    );
+  }
+  checkRanks(place, partitioned, world);
+  checkRanks(place, whole, { model: world.model, data: 1 });
+}
+
+function checkOptimizerFiles(place: Place, files: readonly DeepSpeedName[], facts: readonly DeepSpeedFacts[], world: World): void {
+  const precisions = new Map(files.map((file) => [file.precision, file.name]));
+  const [one, other] = precisions.values();
+  if (one !== undefined && other !== undefined) reportTwoLayouts(place, one, other);
+  const isExpected = facts.some(({ isPartitioned, stage }) => isPartitioned && (stage === null || stage > 0));
+  if (files.length === 0 && isExpected && !isUniversal(place)) {
+    const file = place.directory.pathOf('zero_pp_rank_0_mp_rank_00_optim_states.pt');
+    const count = (world.model ?? 1) * (world.data ?? 1);
+    place.findings.add(
+      'FILE_MISSING',
+      { file, expected: String(count), found: '0' },
+      `all ${count} files of the optimizer state are missing`,
+    );
+  }
+  for (const precision of precisions.keys()) {
+    checkRanks(
+      place,
+      files.filter((file) => file.precision === precision),
+      world,
+    );
+  }
+}
+
+/** A universal checkpoint keeps the optimizer state of every parameter in a folder of its own below `zero`. */
+function isUniversal({ directory }: Place): boolean {
+  return directory.directory('zero') !== null;
+}
+
+function reportTwoLayouts({ directory, findings }: Place, one: string, other: string): void {
+  const message = `${printable(one)} and ${printable(other)} are the same state saved under two configurations`;
+  findings.add('DEEPSPEED_TWO_LAYOUTS', { file: directory.pathOf(other) }, message);
+}
+
+function holdsOptimizer(kind: DeepSpeedKind): boolean {
+  return kind === 'optimizer' || kind === 'expert-optimizer';
+}
+
+/** The first fact of its kind that any file states. */
+function first<T>(facts: readonly DeepSpeedFacts[], pick: (facts: DeepSpeedFacts) => T | null): T | null {
+  for (const fact of facts) {
+    const value = pick(fact);
+    if (value !== null) return value;
+  }
+  return null;
+}

@@ -1,0 +1,40 @@
+import type { Findings } from '../findings.ts';
+import { asInt, asString, dictGet, type PickleValue } from '../pickle/value.ts';
+import { isTorchLegacy } from '../torch/legacy.ts';
+import { isTorchZip } from '../torch/zip.ts';
+import type { FileFormat } from './format.ts';
+import { readTorchObject } from './torch-object.ts';
+import { holdsState } from './training-values.ts';
+
+/** Lightning's own key, always among the first three of the dictionary it saves. */
+const VERSION = 'pytorch-lightning_version';
+
+/** A `.ckpt` of Lightning: a torch file whose dictionary names the version of Lightning that wrote it. */
+export const lightning: FileFormat = {
+  id: 'lightning',
+  title: 'Lightning checkpoint',
+  extensions: ['.ckpt'],
+  recognise: (head, source) => head.includes(VERSION) && (isTorchLegacy(head) || isTorchZip(head, source)),
+  inspect(source, findings) {
+    const object = readTorchObject(source, findings);
+    if (object === null || object.value === undefined) return;
+    if (holdsState(dictGet(object.value, 'state_dict'))) findings.content.add('weights', `${source.file}: state_dict`);
+    if (holdsState(dictGet(object.value, 'optimizer_states'))) findings.content.add('optimizer', `${source.file}: optimizer_states`);
+    noteProgress(object.value, source.file, findings);
+  },
+};
+
+/** What Lightning keeps beside weights and optimizers, in the file itself or in `meta.pt` of a sharded checkpoint. */
+export function noteProgress(value: PickleValue, file: string, findings: Findings): void {
+  const { content } = findings;
+  if (holdsState(dictGet(value, 'lr_schedulers'))) content.add('scheduler', `${file}: lr_schedulers`);
+  const step = asInt(dictGet(value, 'global_step'));
+  if (step !== null) content.addStep(step, file, `${file}: global_step`);
+  if (content.found.optimizer.length > 0 && dictGet(value, 'loops') === undefined && asString(dictGet(value, VERSION)) !== null) {
+    findings.add(
+      'LIGHTNING_NO_LOOPS',
+      { file, expected: 'loops' },
+      'the progress of the loops is not in it, so the current epoch would start anew',
+    );
+  }
+}
