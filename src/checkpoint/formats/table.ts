@@ -7,6 +7,8 @@ import { lightningSharded } from './lightning-sharded.ts';
 import { dcp } from './dcp.ts';
 import type { DirectoryFormat, FileFormat, FileSetFormat } from './format.ts';
 import { safetensors } from './safetensors.ts';
+import { torchLegacy } from './torch-legacy.ts';
+import { torchZip } from './torch-zip.ts';
 import { safetensorsSharded } from './safetensors-sharded.ts';
 import { tensorflow } from './tensorflow.ts';
 import { gguf } from './gguf.ts';
@@ -16,7 +18,7 @@ import { flaxMsgpack } from './flax-msgpack.ts';
  * Every format Holdfast reads. A new one is one file beside this and one line here. The order matters where one format contains
  * another: the more specific stands first (a Lightning file is also a torch zip, a Megatron directory also holds a DCP one).
  */
-export const FILE_FORMATS: readonly FileFormat[] = [lightning, safetensors, gguf, flaxMsgpack];
+export const FILE_FORMATS: readonly FileFormat[] = [lightning, torchZip, torchLegacy, safetensors, gguf, flaxMsgpack];
 
 export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [hfTrainer, accelerate, deepspeed, lightningSharded, dcp];
 

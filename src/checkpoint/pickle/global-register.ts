@@ -1,4 +1,4 @@
-import { isNode, type PickleCall, type PickleGlobal, type PickleValue } from './value.ts';
+import { asItems, isNode, type PickleCall, type PickleGlobal, type PickleValue } from './value.ts';
 
 /**
  * What is done with a name: imported only; an object made of it without `__init__`; called with at most one plain value, as
@@ -58,10 +58,18 @@ export class GlobalRegister {
     if (record !== null) record.changedAt ??= offset;
   }
 
-  #recordOf(value: PickleValue): GlobalRecord | null {
+  #recordOf(called: PickleValue): GlobalRecord | null {
+    const value = classBehind(called);
     if (!isNode(value) || value.kind !== 'global') return null;
     return this.#records.get(`${value.module}\n${value.name}`) ?? null;
   }
+}
+
+/** Old torch files refer to classes of modules by a persistent id, ('module', class, file, source), which stands for the class. */
+function classBehind(value: PickleValue): PickleValue {
+  if (!isNode(value) || value.kind !== 'persistent') return value;
+  const parts = asItems(value.id);
+  return parts?.[0] === 'module' ? (parts[1] ?? value) : value;
 }
 
 function isOnePlainValue(args: PickleValue): boolean {

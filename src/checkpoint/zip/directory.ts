@@ -24,13 +24,13 @@ export function readDirectory(
       reading.findings.add(
         'ZIP_DIRECTORY_INVALID',
         where,
-        `Entry ${index + 1} of ${place.count} in the directory of the archive ${entry}.`,
+        `entry ${index + 1} of ${place.count} in the directory of the archive ${entry}`,
       );
       return { entries, whole: false };
     }
     nameBytes += entry.name.length;
     if (nameBytes > ZIP_LIMITS.nameBytes) {
-      const message = `The names in the archive take more than ${ZIP_LIMITS.nameBytes} bytes.`;
+      const message = `the names in the archive take more than ${ZIP_LIMITS.nameBytes} bytes`;
       reading.findings.add('LIMIT_EXCEEDED', { file: reading.source.file }, message);
       return { entries, whole: false };
     }
@@ -42,7 +42,7 @@ export function readDirectory(
 function endsThere(reading: ZipReading, place: DirectoryPlace, bytes: DirectoryWindow): boolean {
   const left = place.offset + place.size - bytes.position;
   if (left === 0) return true;
-  const message = `The directory of the archive has ${left} bytes more than its ${place.count} entries take.`;
+  const message = `the directory of the archive has ${left} bytes more than its ${place.count} entries take`;
   reading.findings.add('ZIP_DIRECTORY_INVALID', { file: reading.source.file, offset: reading.source.base + bytes.position }, message);
   return false;
 }

@@ -33,10 +33,10 @@ export function readEnd(reading: ZipReading): DirectoryPlace | null {
     }
   }
   if (problem === null) {
-    const message = `The archive has no end record in its last ${tail.length} bytes: it was cut or never finished.`;
+    const message = `the archive has no end record in its last ${tail.length} bytes: it was cut or never finished`;
     findings.add('ZIP_NO_END', { file: source.file, offset: source.base + source.size }, message);
   } else {
-    findings.add('ZIP_END_INVALID', { file: source.file, offset: source.base + source.size }, `The end of the archive ${problem}.`);
+    findings.add('ZIP_END_INVALID', { file: source.file, offset: source.base + source.size }, `the end of the archive ${problem}`);
   }
   return null;
 }
@@ -58,8 +58,8 @@ function reportTrailing({ source, findings }: ZipReading, tail: Buffer, at: numb
   const extra = tail.length - end;
   if (extra === 0) return;
   const offset = source.base + tailStart + end;
-  if (extra > 0) findings.add('ZIP_TRAILING', { file: source.file, offset }, `${extra} bytes follow the end of the archive.`);
-  else findings.add('ZIP_NO_END', { file: source.file, offset }, `The comment at the end of the archive lacks ${-extra} bytes.`);
+  if (extra > 0) findings.add('ZIP_TRAILING', { file: source.file, offset }, `${extra} bytes follow the end of the archive`);
+  else findings.add('ZIP_NO_END', { file: source.file, offset }, `the comment at the end of the archive lacks ${-extra} bytes`);
 }
 
 /** The place the end record at `at` gives, or what is wrong with it. */

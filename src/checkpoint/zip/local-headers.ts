@@ -15,7 +15,7 @@ export function locateData(reading: ZipReading, entries: readonly ZipEntry[], di
     const problem = checkEntry(entry) ?? locate(reading, entry, directoryOffset);
     if (problem === null) continue;
     const where = { file: reading.source.file, offset: reading.source.base + entry.headerOffset };
-    reading.findings.add(problem.code, where, `Entry ${excerpt(entry.name)} of the archive ${problem.text}.`);
+    reading.findings.add(problem.code, where, `entry ${excerpt(entry.name)} of the archive ${problem.text}`);
   }
   reportOverlaps(reading, entries);
 }
@@ -75,7 +75,7 @@ function reportOverlaps({ source, findings }: ZipReading, entries: readonly ZipE
   let previous = '';
   for (const entry of placed) {
     if (entry.headerOffset < end) {
-      const message = `Entry ${excerpt(entry.name)} begins before entry ${excerpt(previous)} ends.`;
+      const message = `entry ${excerpt(entry.name)} begins before entry ${excerpt(previous)} ends`;
       findings.add('ZIP_OVERLAP', { file: source.file, offset: source.base + entry.headerOffset }, message);
     }
     const entryEnd = (entry.dataOffset ?? 0) + entry.compressedSize;

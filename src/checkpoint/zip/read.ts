@@ -17,7 +17,7 @@ export function readZip(source: ByteSource, findings: Findings): ZipArchive | nu
   if (place === null) return null;
   const excess = beyondLimits(place);
   if (excess !== null) {
-    findings.add('LIMIT_EXCEEDED', { file: source.file }, `The archive ${excess}.`);
+    findings.add('LIMIT_EXCEEDED', { file: source.file }, `the archive ${excess}`);
     return null;
   }
   const { entries, whole } = readDirectory(reading, place);
@@ -30,7 +30,7 @@ function nameIndex({ source, findings }: ZipReading, entries: readonly ZipEntry[
   for (const entry of entries) {
     if (byName.has(entry.name)) {
       const where = { file: source.file, offset: source.base + entry.headerOffset };
-      findings.add('ZIP_DUPLICATE', where, `The archive has two entries called ${excerpt(entry.name)}.`);
+      findings.add('ZIP_DUPLICATE', where, `the archive has two entries called ${excerpt(entry.name)}`);
     }
     byName.set(entry.name, entry);
   }
@@ -66,7 +66,7 @@ export function openEntry(source: ByteSource, entry: ZipEntry, findings: Finding
   const bytes = inflate(stored.read(0, entry.compressedSize), entry.size);
   if (bytes !== null) return memorySource(bytes, source.file, stored.base);
   const where = { file: source.file, offset: stored.base, expected: `${entry.size} bytes` };
-  findings.add('ZIP_CRC_MISMATCH', where, `Entry ${excerpt(entry.name)} of the archive does not unpack to its ${entry.size} bytes.`);
+  findings.add('ZIP_CRC_MISMATCH', where, `entry ${excerpt(entry.name)} of the archive does not unpack to its ${entry.size} bytes`);
   return null;
 }
 
