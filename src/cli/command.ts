@@ -38,8 +38,12 @@ export interface Operand {
   readonly name: string;
   readonly description: string;
   readonly count: 'one' | 'optional' | 'many';
-  /** What a shell offers: paths, a fixed list, the names of commands, or the lines that a holdfast command line prints. */
-  readonly complete: 'paths' | 'commands' | { readonly words: readonly string[] } | { readonly lines: string };
+  /** What a shell offers: paths, a fixed list, the names of commands and a few more, or the lines that a holdfast command line prints. */
+  readonly complete:
+    | 'paths'
+    | { readonly words: readonly string[] }
+    | { readonly commandsAnd: readonly string[] }
+    | { readonly lines: string };
 }
 
 export interface Example {

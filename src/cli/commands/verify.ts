@@ -43,7 +43,9 @@ export const verify = defineCommand({
     });
     if (values['last-good']) return printLastGood(report, output);
     if (output.json) output.printJson(report);
-    else if (!output.quiet || exitCodeOf(report, { requireChecked, strict: values.strict }) !== EXIT.ok) {
+    else if (output.quiet)
+      output.print(...report.paths.flatMap(({ checkpoints }) => checkpoints.map(({ verdict, path }) => `${verdict}  ${printable(path)}`)));
+    else {
       const { renderReport } = await import('../verify/render-report.ts');
       output.print(...renderReport(report, output));
     }

@@ -51,7 +51,7 @@ function describeOperand(operand: Operand | null, entries: readonly CommandEntry
   if (operand === null) return { kind: 'none' };
   const { complete } = operand;
   if (complete === 'paths') return { kind: 'paths', many: operand.count === 'many' };
-  if (complete === 'commands') return { kind: 'words', words: entries.map(({ name }) => name) };
+  if ('commandsAnd' in complete) return { kind: 'words', words: [...entries.map(({ name }) => name), ...complete.commandsAnd] };
   return 'words' in complete ? { kind: 'words', words: complete.words } : { kind: 'lines', line: complete.lines };
 }
 

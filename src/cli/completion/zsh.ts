@@ -28,8 +28,9 @@ if [[ $funcstack[1] == _holdfast ]]; then _holdfast "$@"; else compdef _holdfast
 }
 
 function commandCase({ name, options, operand }: CompletedCommand, globalOptions: readonly CompletedOption[]): string {
+  const ask = operand.kind === 'lines' ? `local -a answers=(\${(f)"$($program ${operand.line} 2>/dev/null)"})\n          ` : '';
   return `        ${name})
-          _arguments -S \\
+          ${ask}_arguments -S \\
 ${argumentLines([...options, ...globalOptions])}
             ${operandSpec(operand)} ;;`;
 }
@@ -53,6 +54,6 @@ function operandSpec(operand: CompletedOperand): string {
     case 'words':
       return quoted(`1:word:(${operand.words.join(' ')})`);
     case 'lines':
-      return `"1:word:(\${(f)"$($program ${operand.line} 2>/dev/null)"})"`;
+      return '"1:word:($answers)"';
   }
 }

@@ -77,7 +77,7 @@ describe('progress elsewhere', () => {
 describe('progressText', () => {
   it('shows bytes as sizes and keeps the end of a long path', () => {
     const update = { phase: 'reading', done: 2 ** 30, total: 2 ** 33, unit: 'bytes', current: `/a/${'b/'.repeat(50)}step-100.pt` };
-    expect(progressText(update, 2000, 70)).toBe('reading 1 GiB of 8 GiB (12 %), 14s left  …/b/b/b/b/b/b/b/step-100.pt');
+    expect(progressText(update, 2000, 70)).toBe('reading 1 GiB of 8 GiB (12 %), 14s left  …/b/b/b/b/b/b/b/b/step-100.pt');
   });
 
   it('never exceeds the columns and never lets an escape through', () => {

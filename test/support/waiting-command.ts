@@ -1,0 +1,25 @@
+import { defineCommand } from '../../src/cli/command.ts';
+import { runCli } from '../../src/cli/run.ts';
+import { realClock } from '../../src/core/clock.ts';
+import { EXIT } from '../../src/core/exit-codes.ts';
+
+/** Waits until it is told to stop; a stubborn one only says that it heard. Each wait begins with a line on standard output. */
+const wait = defineCommand({
+  description: 'Waits.',
+  operand: { name: 'MANNER', description: 'polite or stubborn', count: 'one', complete: { words: ['polite', 'stubborn'] } },
+  options: {},
+  examples: [],
+  async run({ operands: [manner], output, signal }) {
+    const keepAlive = setInterval(() => {}, 1000);
+    await new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => (manner === 'polite' ? resolve() : output.print('not yet')));
+      output.print('waiting');
+    });
+    clearInterval(keepAlive);
+    return EXIT.ok;
+  },
+});
+
+const { env, stdout, stderr } = process;
+const commands = [{ name: 'wait', summary: 'Wait', load: async () => wait }];
+process.exitCode = await runCli(['wait', process.argv[2] ?? ''], { stdout, stderr, env, signals: process, clock: realClock, commands });
