@@ -1,20 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Verdict } from '../src/checkpoint/verdict.ts';
 import { verifyPaths } from '../src/checkpoint/verify.ts';
+import { readFixtures, WHOLE } from './support/fixtures.ts';
 
-interface Fixture {
-  readonly id: string;
-  readonly path: string;
-  readonly format: string;
-  readonly step: number | null;
-  readonly content: Readonly<Record<'weights' | 'optimizer' | 'scheduler' | 'rng' | 'step', boolean>>;
-  readonly deserves: { readonly quick: Verdict; readonly deep: Verdict };
-}
-
-const WHOLE = join(import.meta.dirname, 'fixtures', 'whole');
-const fixtures = readdirSync(WHOLE).map((id) => JSON.parse(readFileSync(join(WHOLE, id, 'fixture.json'), 'utf8')) as Fixture);
+const fixtures = readFixtures();
 const signal = new AbortController().signal;
 
 describe.each(fixtures)('the whole checkpoint $id', ({ id, path, format, step, content, deserves }) => {
