@@ -13,7 +13,7 @@ export function fixtureData(id: string): string {
 export function withFixtureCopy<T>(id: string, use: (data: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-fixture-'));
   try {
-    cpSync(fixtureData(id), folder, { recursive: true });
+    cpSync(fixtureData(id), folder, { recursive: true, verbatimSymlinks: true });
     return use(folder);
   } finally {
     rmSync(folder, { recursive: true });

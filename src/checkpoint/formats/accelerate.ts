@@ -7,7 +7,6 @@ import { folders, membersNamed } from './members.ts';
 import { type Place, reportMissing } from './numbering.ts';
 import { readObject } from './torch-member.ts';
 import { inspectFolder, inspectWeights, isWeightsName } from './trainer-weights.ts';
-import { optimizerStep } from './training-values.ts';
 
 const RANDOM = /^random_states_(\d+)\.pkl$/;
 const OPTIMIZER = /^optimizer(?:_(\d+))?\.bin$/;
@@ -17,7 +16,7 @@ const OTHER = /^(sampler|dl_state_dict|custom_checkpoint)(_\d+)?\.(bin|pkl)$|^sc
 /** Optimizer state that each rank wrote for itself (FSDP without torch's distributed checkpointing). */
 const OPTIMIZER_OF_RANK = /^optimizer_\d+_rank\d+\.bin$/;
 
-/** A directory of `Accelerator.save_state`; `checkpoint_N` counts saves, not steps. */
+/** A directory of `Accelerator.save_state`. `checkpoint_N` counts saves, and the training's step is left to the user. */
 export const accelerate: DirectoryFormat = { id: 'accelerate', title: 'Accelerate checkpoint', claims, inspect };
 
 function claims(directory: Directory): boolean {
@@ -45,37 +44,44 @@ function inspect(directory: Directory, findings: Findings, probe: Probe): void {
   checkNumbers(place, isDeepSpeed);
 }
 
-/** Several optimizers can be saved, each with its own count; the first is the one a step is known by. */
 function inspectOptimizers({ directory, findings }: Place, probe: Probe): void {
   for (const { name } of [...membersNamed(directory, OPTIMIZER), ...membersNamed(directory, OPTIMIZER_OF_RANK)]) {
-    const file = directory.pathOf(name);
-    const { value, readScalar } = readObject(directory, name, findings, probe);
-    findings.content.add('optimizer', file);
-    const step = name === 'optimizer.bin' ? optimizerStep(value, readScalar) : null;
-    if (step !== null) findings.content.addStep(step, file, `${name}: updates of the optimizer`);
+    readObject(directory, name, findings, probe);
+    findings.content.add('optimizer', directory.pathOf(name));
   }
   for (const folder of folders(directory)) if (/^optimizer_\d+$/.test(folder.name)) inspectFolder(folder, 'optimizer', findings, probe);
 }
 
-/** Written last by each rank. Each carries Accelerate's own counter of the current epoch, which is the same on every rank. */
+/** Written last by each rank. Each carries Accelerate's counter towards the next accumulation of gradients, the same on every rank. */
 function inspectRandomStates(place: Place, probe: Probe): void {
   const { directory, findings } = place;
+  const { content } = findings;
   let reference: { readonly name: string; readonly step: number } | null = null;
+  const found: number[] = [];
   for (const { name } of membersNamed(directory, RANDOM)) {
     const file = directory.pathOf(name);
     const step = asInt(dictGet(readObject(directory, name, findings, probe).value, 'step'));
-    findings.content.add('rng', file);
-    findings.content.rngRanks.found.push(Number(RANDOM.exec(name)?.[1]));
+    content.add('rng', file);
+    found.push(Number(RANDOM.exec(name)?.[1]));
     if (step === null) continue;
     reference ??= { name, step };
     if (reference.step === step) continue;
-    const message = `${reference.name} was saved at batch ${reference.step} of its epoch, ${name} at batch ${step}: pieces of two saves`;
+    const message = `${reference.name} was saved when its counter of batches was ${reference.step}, ${name} when it was ${step}: pieces of two saves`;
     findings.add('STEP_MISMATCH', { file, expected: String(reference.step), found: String(step) }, message);
   }
-  const found = findings.content.rngRanks.found;
-  const expected = found.length === 0 ? 1 : findings.content.worldSize;
-  findings.content.rngRanks.expected = expected;
-  reportMissing(place, { found, expected, of: 'processes', nameOf: (rank) => `random_states_${rank}.pkl` });
+  content.rngRanks.found.push(...found);
+  content.rngRanks.expected = content.worldSize;
+  reportMissing(place, { found, expected: content.worldSize ?? (found.length === 0 ? 1 : null), of: 'processes', nameOf: randomStates });
+  for (const rank of found) if (rank >= (content.worldSize ?? Number.POSITIVE_INFINITY)) reportLeftover(place, randomStates(rank));
+}
+
+function randomStates(rank: number): string {
+  return `random_states_${rank}.pkl`;
+}
+
+function reportLeftover({ directory, findings }: Place, name: string): void {
+  const message = `${name} belongs to another save: ${findings.content.worldSize} processes wrote this checkpoint`;
+  findings.add('TRAINER_RNG_LEFTOVER', { file: directory.pathOf(name), expected: `${findings.content.worldSize} processes` }, message);
 }
 
 /** Models, optimizers and schedulers are numbered from the second on; a scheduler never comes without an optimizer. */
