@@ -9,6 +9,8 @@ export interface Probe {
    * format yields the evidence for that. `expect` names formats the member may have; anything else is reported as FILE_UNRECOGNISED.
    */
   inspectFile(directory: Directory, name: string, expect?: readonly string[]): MemberFindings;
+  /** Like {@link inspectFile} for bytes that are a file of their own inside another (the HDF5 file in a `.keras` archive). */
+  inspectSource(source: ByteSource, expect?: readonly string[]): MemberFindings;
   /** Inspects a folder as a directory format, or null when none claims it. */
   inspectDirectory(directory: Directory): MemberFindings | null;
 }

@@ -10,18 +10,9 @@ const HEAD_BYTES = 4096;
 
 /** The readers of the table, for whoever inspects a file, a folder or the members of one. */
 export const probe: Probe = {
-  inspectFile(directory, name, expect) {
-    const findings = new Findings();
-    let format: FileFormat | null = null;
-    guarded(findings, directory.pathOf(name), () => {
-      const source = directory.open(name);
-      const head = source.read(0, HEAD_BYTES);
-      format = recogniseFile(head, source);
-      if (format === null || (expect !== undefined && !expect.includes(format.id))) reportStranger(findings, source, head);
-      else format.inspect(source, findings, probe);
-    });
-    return member(format, findings);
-  },
+  inspectFile: (directory, name, expect) => inspectBytes(directory.pathOf(name), () => directory.open(name), expect),
+
+  inspectSource: (source, expect) => inspectBytes(source.file, () => source, expect),
 
   inspectDirectory(directory) {
     const format = DIRECTORY_FORMATS.find((candidate) => candidate.claims(directory));
@@ -31,6 +22,19 @@ export const probe: Probe = {
     return member(format, findings);
   },
 };
+
+function inspectBytes(file: string, open: () => ByteSource, expect: readonly string[] | undefined): MemberFindings {
+  const findings = new Findings();
+  let format: FileFormat | null = null;
+  guarded(findings, file, () => {
+    const source = open();
+    const head = source.read(0, HEAD_BYTES);
+    format = recogniseFile(head, source);
+    if (format === null || (expect !== undefined && !expect.includes(format.id))) reportStranger(findings, source, head);
+    else format.inspect(source, findings, probe);
+  });
+  return member(format, findings);
+}
 
 function member(format: { readonly id: string } | null, findings: Findings): MemberFindings {
   return { format: format?.id ?? null, findings };
