@@ -1,5 +1,7 @@
 import { excerpt } from '../../core/printable.ts';
 import type { Findings } from '../findings.ts';
+import type { Directory } from '../source/directory.ts';
+import { stepOfName } from '../steps.ts';
 import type { DcpMetadata, StoredItem } from './metadata.ts';
 import { chunkFault } from './tiling.ts';
 
@@ -19,6 +21,15 @@ export function checkConsistency(metadata: DcpMetadata, file: string, scope: Sco
     if (missing > 0) reportMissing(name, `${missing} of ${chunks.length} chunks`, file, findings);
   }
   for (const name of metadata.objects) if (!places.has(`${name}\n`)) reportMissing(name, 'it', file, findings);
+}
+
+/** The metadata remembers the folder it was saved to. Folders are renamed and copied, so another name is only a hint. */
+export function checkSavedAs({ savedAs }: DcpMetadata, directory: Directory, file: string, findings: Findings): void {
+  const saved = savedAs === null ? null : stepOfName(savedAs);
+  const named = stepOfName(directory.name);
+  if (savedAs === null || saved === null || named === null || saved === named) return;
+  const message = `the metadata was saved to a folder ${excerpt(savedAs)}, and lies in ${excerpt(directory.name)}`;
+  findings.add('DCP_SAVED_ELSEWHERE', { file, expected: excerpt(directory.name), found: excerpt(savedAs) }, message);
 }
 
 /** An object has no offsets; neither has a tensor without dimensions, which is why the two look alike here. */

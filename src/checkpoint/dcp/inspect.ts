@@ -1,18 +1,25 @@
 import type { Findings } from '../findings.ts';
 import type { PickleValue } from '../pickle/value.ts';
+import type { ByteSource } from '../source/byte-source.ts';
 import type { Directory } from '../source/directory.ts';
-import { checkConsistency, type Scope } from './consistency.ts';
+import { checkConsistency, checkSavedAs, type Scope } from './consistency.ts';
 import { Counters, noteNames, noteObject } from './content.ts';
-import type { DcpMetadata } from './metadata.ts';
+import type { DcpMetadata, StoredItem } from './metadata.ts';
 import { inspectObjectSlice } from './objects.ts';
 import { openDcpMetadata } from './read-metadata.ts';
 import { itemsByFile, openShard, reportNewerThanMarker, type ShardFile } from './shard-files.ts';
 import { inspectTensorSlice, sliceSource } from './slices.ts';
 
-export interface DcpOptions {
-  readonly scope: Scope;
+/** What whoever owns the checkpoint wants to hear while it is read. */
+export interface DcpListener {
   /** Called with each object that is no tensor. */
   readonly onObject?: (name: string, value: PickleValue, file: string) => void;
+  /** Called with each shard file and how many bytes of tensors are in it. */
+  readonly onShard?: (file: string, payloadBytes: number) => void;
+}
+
+export interface DcpOptions extends DcpListener {
+  readonly scope: Scope;
 }
 
 /** What the caller may need of a part of a distributed checkpoint that was inspected. */
@@ -28,6 +35,7 @@ export function inspectDcpMetadata(directory: Directory, name: string, findings:
   if (metadata === null) return null;
   const file = directory.pathOf(name);
   checkConsistency(metadata, file, options.scope, findings);
+  checkSavedAs(metadata, directory, file, findings);
   noteNames(metadata, file, findings);
   const files = itemsByFile(metadata.stored);
   const reader = new ShardReader(metadata, findings, options);
@@ -53,24 +61,27 @@ class ShardReader {
   }
 
   read({ source: shard, items }: ShardFile): void {
-    const findings = this.#findings;
+    const before = this.#findings.payloadBytes;
     for (const item of items) {
-      if (item.isTransformed) {
-        findings.payloadBytes += item.length;
-        continue;
-      }
-      const source = sliceSource(shard, item);
-      const tensor = this.#metadata.tensors.get(item.name);
-      if (tensor !== undefined) {
-        const slice = inspectTensorSlice(source, item, tensor, findings);
-        if (slice !== null) this.#counters.note(slice, tensor, findings);
-        continue;
-      }
-      const value = inspectObjectSlice(source, item, findings);
-      if (value === undefined) continue;
-      noteObject(item.name, value, shard.file, findings);
-      this.#options.onObject?.(item.name, value, shard.file);
+      // What an extension made of the bytes (compression, say) cannot be looked into.
+      if (item.isTransformed) this.#findings.payloadBytes += item.length;
+      else this.#readItem(item, sliceSource(shard, item));
     }
+    this.#options.onShard?.(shard.file, this.#findings.payloadBytes - before);
+  }
+
+  #readItem(item: StoredItem, source: ByteSource): void {
+    const findings = this.#findings;
+    const tensor = this.#metadata.tensors.get(item.name);
+    if (tensor !== undefined) {
+      const slice = inspectTensorSlice(source, item, tensor, findings);
+      if (slice !== null) this.#counters.note(slice, tensor, findings);
+      return;
+    }
+    const value = inspectObjectSlice(source, item, findings);
+    if (value === undefined) return;
+    noteObject(item.name, value, source.file, findings);
+    this.#options.onObject?.(item.name, value, source.file);
   }
 
   finish(): void {

@@ -30,8 +30,8 @@ export interface DcpMetadata {
   readonly tensors: ReadonlyMap<string, TensorItem>;
   readonly objects: ReadonlySet<string>;
   readonly stored: readonly StoredItem[];
-  /** Random identity of the save; nothing else carries it. */
-  readonly saveId: string | null;
+  /** Last part of the path it was saved to. */
+  readonly savedAs: string | null;
 }
 
 /** A part of the metadata that is not of the shape the writer gives it. */
@@ -62,7 +62,14 @@ export function readDcpMetadata(value: PickleValue): DcpMetadata | Misshapen {
     if (item === null) return { misshapen: `an entry of storage_data (number ${index}) without name, file, offset or length` };
     stored.push(item);
   }
-  return { tensors, objects, stored, saveId: asString(attribute(attribute(value, 'storage_meta'), 'save_id')) };
+  return { tensors, objects, stored, savedAs: readPath(attribute(attribute(value, 'storage_meta'), 'checkpoint_id')) };
+}
+
+/** Text, or a path object, which is pickled as a call with the parts of the path. */
+function readPath(value: PickleValue | undefined): string | null {
+  const call = callOf(value);
+  const path = call === null ? asString(value) : asString(argsOf(call).at(-1));
+  return path?.replace(/\/+$/, '').split('/').at(-1) ?? null;
 }
 
 function readTensor(value: PickleValue | undefined): TensorItem {

@@ -1,10 +1,10 @@
 import { printable } from '../../core/printable.ts';
 import { inspectHfShards, HF_RANK_SHARD } from '../dcp/hf-shards.ts';
-import { type DcpOptions, inspectDcpMetadata } from '../dcp/inspect.ts';
+import { type DcpListener, type DcpOptions, inspectDcpMetadata } from '../dcp/inspect.ts';
 import { reportUnreferenced } from '../dcp/shard-files.ts';
-import type { Findings } from '../findings.ts';
+import { Findings } from '../findings.ts';
 import type { Directory } from '../source/directory.ts';
-import { SourceError } from '../source/source-error.ts';
+import { openMember } from '../source/open-member.ts';
 import type { DirectoryFormat } from './format.ts';
 
 const METADATA = '.metadata';
@@ -16,7 +16,7 @@ export const dcp: DirectoryFormat = {
   id: 'dcp',
   title: 'PyTorch distributed checkpoint',
   claims(directory) {
-    return holdsShards(directory) || isDcpMetadata(directory);
+    return holdsShards(directory) || (directory.has(METADATA) && isDcpMetadata(directory));
   },
   inspect(directory, findings) {
     inspectDcp(directory, findings);
@@ -33,26 +33,20 @@ export function holdsShards(directory: Directory): boolean {
 
 /** A `.metadata` alone may be anybody's; the class it begins with tells. */
 function isDcpMetadata(directory: Directory): boolean {
-  if (directory.entries.get(METADATA)?.kind !== 'file') return false;
-  try {
-    return directory.open(METADATA).read(0, 256).includes('torch.distributed.checkpoint.metadata');
-  } catch (thrown) {
-    if (thrown instanceof SourceError) return false;
-    throw thrown;
-  }
+  const source = openMember(directory, METADATA, new Findings());
+  return source?.read(0, 256).includes('torch.distributed.checkpoint.metadata') ?? false;
 }
 
 /** Inspects the distributed checkpoint in a folder, which may be all there is or a part of something larger. */
-export function inspectDcp(directory: Directory, findings: Findings, onObject?: DcpOptions['onObject']): void {
-  const extra = onObject === undefined ? {} : { onObject };
+export function inspectDcp(directory: Directory, findings: Findings, listener: DcpListener = {}): void {
   noteWorldSize(directory, findings);
   if (directory.has(METADATA)) {
-    const part = inspectDcpMetadata(directory, METADATA, findings, { scope: 'global', ...extra });
+    const part = inspectDcpMetadata(directory, METADATA, findings, { scope: 'global', ...listener });
     if (part !== null) reportUnreferenced(directory, part.files, findings);
     return;
   }
   const ranks = directory.files(RANK_METADATA).map(({ name }) => name);
-  if (ranks.length > 0) inspectRanks(directory, ranks, findings, { scope: 'rank', ...extra });
+  if (ranks.length > 0) inspectRanks(directory, ranks, findings, { scope: 'rank', ...listener });
   else if (directory.files(HF_RANK_SHARD).length > 0) inspectHfShards(directory, findings);
   else {
     const message = 'the shard files were never committed: .metadata, which is written last, is not there';

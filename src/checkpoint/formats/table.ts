@@ -6,7 +6,13 @@ import { lightning } from './lightning.ts';
 import { lightningSharded } from './lightning-sharded.ts';
 import { dcp } from './dcp.ts';
 import type { DirectoryFormat, FileFormat, FileSetFormat } from './format.ts';
+import { megatronDist } from './megatron-dist.ts';
+import { megatronLegacy } from './megatron-legacy.ts';
+import { nvrxLocal } from './nvrx-local.ts';
 import { safetensors } from './safetensors.ts';
+import { keras } from './keras.ts';
+import { npy } from './npy.ts';
+import { npz } from './npz.ts';
 import { torchLegacy } from './torch-legacy.ts';
 import { torchZip } from './torch-zip.ts';
 import { safetensorsSharded } from './safetensors-sharded.ts';
@@ -18,8 +24,8 @@ import { flaxMsgpack } from './flax-msgpack.ts';
  * Every format Holdfast reads. A new one is one file beside this and one line here. The order matters where one format contains
  * another: the more specific stands first (a Lightning file is also a torch zip, a Megatron directory also holds a DCP one).
  */
-export const FILE_FORMATS: readonly FileFormat[] = [lightning, torchZip, torchLegacy, safetensors, gguf, flaxMsgpack];
+export const FILE_FORMATS: readonly FileFormat[] = [lightning, torchZip, torchLegacy, keras, npz, npy, safetensors, gguf, flaxMsgpack];
 
-export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [hfTrainer, accelerate, deepspeed, lightningSharded, dcp];
+export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [hfTrainer, accelerate, deepspeed, lightningSharded, megatronDist, megatronLegacy, dcp];
 
-export const FILE_SET_FORMATS: readonly FileSetFormat[] = [composer, safetensorsSharded, tensorflow];
+export const FILE_SET_FORMATS: readonly FileSetFormat[] = [composer, safetensorsSharded, nvrxLocal, tensorflow];

@@ -90,6 +90,12 @@ export const DCP_CODES = {
     explain:
       'In a distributed save to safetensors every rank writes its chunks and where they belong. Put together, those that are here leave a part of a tensor out or cover a part twice. A rank’s file is missing, or files of saves with different layouts are mixed.',
   },
+  DCP_SAVED_ELSEWHERE: {
+    effect: 'warning',
+    title: 'The metadata was saved under the name of another step',
+    explain:
+      'The metadata of a distributed checkpoint remembers the folder it was written to, and that folder was named for another step than this one. The folder was renamed, or the metadata was copied in from another save.',
+  },
   DCP_RANK_MISSING: {
     effect: 'partial',
     title: 'The metadata of a rank is missing',
