@@ -80,20 +80,29 @@ function renderMany(report: PathReport, level: VerifyReport['level'], look: Look
     `${style.bold(printable(report.path))} · ${checkpoints.length} checkpoints · ${level}`,
     '',
     ...renderTable(header, rows),
+    '',
+    ...legend(checkpoints, look),
     ...checkpoints.flatMap((checkpoint) => reasons(checkpoint, name(checkpoint), look)),
     '',
     conclusion(report, style),
   ];
 }
 
-/** Why a checkpoint is not good, or what to know of one that is. */
+/** What was found in one of several checkpoints; nothing when there is nothing to tell beyond its verdict. */
 function reasons(checkpoint: CheckpointReport, name: string, look: Look): readonly string[] {
-  const { style } = look;
   const telling = checkpoint.evidence.filter(({ effect }) => effect !== 'note');
-  const isGood = checkpoint.verdict === 'RESUMABLE' || checkpoint.verdict === 'UNCHECKED';
-  if (isGood && telling.length === 0) return [];
-  const heading = `${style.bold(name)}: ${verdictSentence(checkpoint)}`;
-  return ['', heading, ...renderEvidence(telling, checkpoint.more, look), ...securityLines(checkpoint, style)];
+  if (telling.length === 0) return [];
+  const heading = `${verdictLabel(checkpoint.verdict, look.style)}  ${look.style.bold(name)}`;
+  return ['', heading, ...renderEvidence(telling, checkpoint.more, look), ...securityLines(checkpoint, look.style)];
+}
+
+/** What each verdict in the table means, once. */
+function legend(checkpoints: readonly CheckpointReport[], { style, columns }: Look): readonly string[] {
+  const sentences = new Map(checkpoints.map((checkpoint) => [checkpoint.verdict, verdictSentence(checkpoint)]));
+  return renderList(
+    [...sentences].map(([verdict, sentence]) => [verdictLabel(verdict, style), sentence]),
+    columns,
+  );
 }
 
 function conclusion(report: PathReport, style: Style): string {
