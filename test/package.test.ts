@@ -40,7 +40,7 @@ describe('the published package', () => {
   beforeAll(async () => {
     runtimes = { 22: await node22(), 24: process.execPath };
     await npm(ROOT, 'pack', '--pack-destination', folder.path);
-    const [tarball = 'none'] = readdirSync(folder.path).filter((name) => name.endsWith('.tgz'));
+    const tarball = readdirSync(folder.path).find((name) => name.endsWith('.tgz')) ?? 'none';
     mkdirSync(project);
     await npm(project, 'install', '--prefix', project, '--no-audit', '--no-fund', join(folder.path, tarball));
     return () => folder[Symbol.dispose]();

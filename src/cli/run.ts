@@ -43,7 +43,7 @@ export async function runCli(args: readonly string[], world: Surroundings): Prom
 async function dispatch(args: readonly string[], world: Surroundings, signal: AbortSignal): Promise<ExitCode> {
   const { commands } = world;
   const at = indexOfFirstOperand(args, GLOBAL_OPTIONS);
-  if (at < 0) return await withoutCommand(args, world);
+  if (at < 0) return withoutCommand(args, world);
   const name = args[at] ?? '';
   const entry = commands.find((known) => known.name === name);
   if (entry === undefined) throw unknownCommand(name, commands);
@@ -68,7 +68,7 @@ async function dispatch(args: readonly string[], world: Surroundings, signal: Ab
 async function withoutCommand(args: readonly string[], world: Surroundings): Promise<ExitCode> {
   const { values } = parseCommandLine(args, GLOBAL_OPTIONS);
   const output = createOutput({ ...world, values });
-  if (values.version) return await printVersion(output);
+  if (values.version) return printVersion(output);
   const { overview } = await import('./help.ts');
   if (values.help) {
     output.print(...overview(world.commands, output));

@@ -1,5 +1,4 @@
 const UNPRINTABLE =
-  // oxlint-disable-next-line no-control-regex
   /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /** The text with everything a terminal would obey rather than show (controls, escapes, direction marks) written as `\xNN`. */

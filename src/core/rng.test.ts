@@ -36,7 +36,7 @@ describe('createRng', () => {
   });
 
   it('spreads evenly: each of ten buckets gets a tenth of 100,000 draws, to within 3 %', () => {
-    const buckets = new Array<number>(10).fill(0);
+    const buckets = Array.from({ length: 10 }, () => 0);
     for (const value of take(3, 100_000)) buckets[Math.floor(value * 10)]! += 1;
     for (const count of buckets) expect(Math.abs(count - 10_000)).toBeLessThan(300);
   });

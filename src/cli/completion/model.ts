@@ -31,8 +31,9 @@ export type CompletedOperand =
 
 /** Gathers the definitions of all commands. Loads their files, which are light, and no library behind them. */
 export async function describeCommands(entries: readonly CommandEntry[]): Promise<CompletionModel> {
-  const commands = entries.map(async ({ name, summary, load }) => {
-    const { options, operand } = await load();
+  const commands = entries.map(async (entry) => {
+    const { name, summary } = entry;
+    const { options, operand } = await entry.load();
     return { name, summary, options: describeOptions(options), operand: describeOperand(operand, entries) };
   });
   return { commands: await Promise.all(commands), globalOptions: describeOptions(GLOBAL_OPTIONS) };

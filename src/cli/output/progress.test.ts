@@ -85,7 +85,6 @@ describe('progressText', () => {
     for (let columns = 1; columns < 60; columns++) {
       const text = progressText(update, 0, columns);
       expect(displayWidth(text)).toBeLessThanOrEqual(columns);
-      // oxlint-disable-next-line no-control-regex
       expect(text).not.toMatch(/[\u0000-\u001f]/);
     }
   });

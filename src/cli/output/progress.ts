@@ -117,7 +117,7 @@ export function progressText({ phase, done, total, unit, current }: ProgressUpda
 /** The end of a path tells more than its beginning. */
 function fitStart(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
-  const chars = [...text];
+  const chars = Array.from(text);
   let start = chars.length;
   let width = 1;
   while (start > 0 && width + displayWidth(chars[start - 1] ?? '') <= columns) width += displayWidth(chars[--start] ?? '');
