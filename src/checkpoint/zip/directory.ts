@@ -21,11 +21,7 @@ export function readDirectory(
     const entry = readEntry(bytes, reading.source.size);
     if (typeof entry === 'string') {
       const where = { file: reading.source.file, offset: reading.source.base + bytes.position };
-      reading.findings.add(
-        'ZIP_DIRECTORY_INVALID',
-        where,
-        `entry ${index + 1} of ${place.count} in the directory of the archive ${entry}`,
-      );
+      reading.findings.add('ZIP_DIRECTORY_INVALID', where, `entry ${index + 1} of ${place.count} in the directory of the archive ${entry}`);
       return { entries, whole: false };
     }
     nameBytes += entry.name.length;

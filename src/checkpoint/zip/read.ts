@@ -5,7 +5,7 @@ import type { Check } from '../deep/check.ts';
 import type { Findings } from '../findings.ts';
 import { LIMITS } from '../limits.ts';
 import { type ByteSource, memorySource } from '../source/byte-source.ts';
-import { DEFLATED, type ZipArchive, type ZipEntry, type ZipReading } from './archive.ts';
+import { DEFLATED, ZIP_LIMITS, type ZipArchive, type ZipEntry, type ZipReading } from './archive.ts';
 import { readDirectory } from './directory.ts';
 import { beyondLimits, readEnd } from './end-records.ts';
 import { locateData } from './local-headers.ts';
@@ -80,14 +80,18 @@ function inflate(packed: Buffer, size: number): Buffer | null {
   }
 }
 
+/** What the code tables at the beginning of deflated data take at most. */
+const CODE_TABLES = 1024;
+
 /** The first bytes of an entry, inflated as far as needed; empty when they cannot be had. */
 export function entryHead(source: ByteSource, entry: ZipEntry, length: number): Buffer {
   if (entry.dataOffset === null) return Buffer.alloc(0);
-  const stored = source.read(entry.dataOffset, Math.min(entry.compressedSize, length));
+  const packed = entry.method === DEFLATED ? 2 * length + CODE_TABLES : length;
+  const stored = source.read(entry.dataOffset, Math.min(entry.compressedSize, packed));
   if (entry.method !== DEFLATED) return stored;
   try {
     // With a sync flush the end of the input is no error: what could be inflated so far is returned.
-    return inflateRawSync(stored, { finishFlush: 2, maxOutputLength: length * 1100 + 1024 }).subarray(0, length);
+    return inflateRawSync(stored, { finishFlush: 2, maxOutputLength: packed * ZIP_LIMITS.inflateRatio }).subarray(0, length);
   } catch {
     return Buffer.alloc(0);
   }
