@@ -3,7 +3,7 @@ import { type Parsed, parsed, refused } from './parsed.ts';
 
 declare const unit: unique symbol;
 
-/** A size or an offset in bytes; made by {@link parseBytes} or {@link bytes} only. */
+/** A size or an offset in bytes; made by {@link parseBytes} only. */
 export type Bytes = number & { readonly [unit]: 'bytes' };
 
 /** Factors by the spelling users write; `Ki`, `Mi`, … are Kubernetes' spelling of the same. */
@@ -29,7 +29,7 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
 
 const RULE = 'a size is a number with a unit: B, kB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (powers of 1024)';
 
-export function bytes(count: number): Bytes {
+function bytes(count: number): Bytes {
   return count as Bytes;
 }
 

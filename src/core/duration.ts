@@ -3,7 +3,7 @@ import { type Parsed, parsed, refused } from './parsed.ts';
 
 declare const unit: unique symbol;
 
-/** A length of time in milliseconds; made by {@link parseDuration} or {@link millis} only. */
+/** A length of time in milliseconds; made by {@link parseDuration} and by clocks ({@link millis}). */
 export type Millis = number & { readonly [unit]: 'ms' };
 
 /** Largest first: the order in which the parts of `1d2h3m4s5ms` must stand. */

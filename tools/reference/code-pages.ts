@@ -1,0 +1,80 @@
+import type { Effect, EvidenceKind } from '../../src/checkpoint/evidence/evidence.ts';
+
+const MADE = '<!-- Made by `npm run docs` from the tables in the source: change those, not this page. -->';
+
+interface ExitCodeRow {
+  readonly code: number;
+  readonly name: string;
+  readonly meaning: string;
+}
+
+export function exitCodePage(rows: readonly ExitCodeRow[]): string {
+  return [
+    '# Exit codes',
+    '',
+    MADE,
+    '',
+    'One table for every command. `holdfast help exit-codes` prints it, with `--json` for programs.',
+    '',
+    '| code | name | meaning |',
+    '|---:|---|---|',
+    ...rows.map(({ code, name, meaning }) => `| ${code} | ${name} | ${meaning} |`),
+    '',
+  ].join('\n');
+}
+
+interface ErrorRow {
+  readonly exit: number;
+  readonly title: string;
+  readonly explain: string;
+}
+
+export function errorPage(codes: Readonly<Record<string, ErrorRow>>): string {
+  return [
+    '# Errors',
+    '',
+    MADE,
+    '',
+    'An error is printed on standard error as `error CODE: message`, followed by the way out where there is one; with `--json` as one line',
+    '`{"error": {"code": …, "message": …, "hint": …}}`. The code is stable; `holdfast explain CODE` prints the text below.',
+    '',
+    ...Object.entries(codes).flatMap(([code, { exit, title, explain }]) => [
+      `## ${code}`,
+      '',
+      `**${title}.** Exit code ${exit}.`,
+      '',
+      explain,
+      '',
+    ]),
+  ].join('\n');
+}
+
+/** Effects in the order in which they decide the verdict, with what they do. */
+const EFFECTS: readonly (readonly [Effect, string])[] = [
+  ['in-progress', 'The verdict is IN_PROGRESS'],
+  ['corrupt', 'The verdict is CORRUPT'],
+  ['zombie', 'The verdict is ZOMBIE'],
+  ['partial', 'The verdict is PARTIAL'],
+  ['unreadable', 'The verdict is UNKNOWN'],
+  ['security', 'A security finding beside the verdict'],
+  ['warning', 'A warning; the verdict stays'],
+  ['note', 'For information; the verdict stays'],
+];
+
+export function evidencePage(codes: Readonly<Record<string, EvidenceKind>>): string {
+  const sections = EFFECTS.flatMap(([effect, heading]) => {
+    const entries = Object.entries(codes).filter(([, kind]) => kind.effect === effect);
+    if (entries.length === 0) return [];
+    return [`## ${heading}`, '', ...entries.flatMap(([code, { title, explain }]) => [`### ${code}`, '', `**${title}.** ${explain}`, ''])];
+  });
+  return [
+    '# Evidence',
+    '',
+    MADE,
+    '',
+    'What `holdfast verify` finds has a stable code. The groups stand in the order in which they decide the verdict: the first that has',
+    'evidence wins. `holdfast explain CODE` prints the text of one code.',
+    '',
+    ...sections,
+  ].join('\n');
+}
