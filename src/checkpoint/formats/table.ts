@@ -9,6 +9,7 @@ import type { DirectoryFormat, FileFormat, FileSetFormat } from './format.ts';
 import { megatronDist } from './megatron-dist.ts';
 import { megatronLegacy } from './megatron-legacy.ts';
 import { nvrxLocal } from './nvrx-local.ts';
+import { torchsnapshot } from './torchsnapshot.ts';
 import { safetensors } from './safetensors.ts';
 import { keras } from './keras.ts';
 import { npy } from './npy.ts';
@@ -19,13 +20,34 @@ import { safetensorsSharded } from './safetensors-sharded.ts';
 import { tensorflow } from './tensorflow.ts';
 import { gguf } from './gguf.ts';
 import { flaxMsgpack } from './flax-msgpack.ts';
+import { hdf5 } from './hdf5.ts';
 
 /**
  * Every format Holdfast reads. A new one is one file beside this and one line here. The order matters where one format contains
  * another: the more specific stands first (a Lightning file is also a torch zip, a Megatron directory also holds a DCP one).
  */
-export const FILE_FORMATS: readonly FileFormat[] = [lightning, torchZip, torchLegacy, keras, npz, npy, safetensors, gguf, flaxMsgpack];
+export const FILE_FORMATS: readonly FileFormat[] = [
+  lightning,
+  torchZip,
+  torchLegacy,
+  keras,
+  npz,
+  npy,
+  safetensors,
+  gguf,
+  flaxMsgpack,
+  hdf5,
+];
 
-export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [hfTrainer, accelerate, deepspeed, lightningSharded, megatronDist, megatronLegacy, dcp];
+export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [
+  hfTrainer,
+  accelerate,
+  deepspeed,
+  lightningSharded,
+  megatronDist,
+  megatronLegacy,
+  torchsnapshot,
+  dcp,
+];
 
 export const FILE_SET_FORMATS: readonly FileSetFormat[] = [composer, safetensorsSharded, nvrxLocal, tensorflow];

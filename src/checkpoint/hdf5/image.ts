@@ -1,0 +1,107 @@
+import { hex32 } from '../../core/checksums.ts';
+import { Fault } from '../fault.ts';
+import { LIMITS } from '../limits.ts';
+import type { ByteSource } from '../source/byte-source.ts';
+import { Extents } from './extents.ts';
+import { Fields, type Widths } from './fields.ts';
+import { lookup3 } from './lookup3.ts';
+import type { Superblock } from './superblock.ts';
+
+/** Largest single structure that is read: object headers, heaps and index blocks of real files have kilobytes. */
+const MAX_BLOCK_BYTES = 32 * 1024 * 1024;
+/** Characters of all names together. */
+const MAX_NAME_BYTES = 32 * 1024 * 1024;
+
+/** The bytes of an HDF5 file by address, and the account of what lies where and how much was read. */
+export class Image {
+  readonly source: ByteSource;
+  readonly widths: Widths;
+  readonly extents = new Extents();
+  readonly #base: number;
+  readonly #end: number;
+  #entries = 0;
+  #nameBytes = 0;
+
+  constructor(source: ByteSource, { widths, base, end }: Superblock) {
+    this.source = source;
+    this.widths = widths;
+    this.#base = base;
+    this.#end = end;
+  }
+
+  /** Where an address lies in the source. */
+  at(address: number): number {
+    return this.#base + address;
+  }
+
+  /** Counts what was met against the limit of entries, so that no loop outlives it. */
+  spend(entries = 1): void {
+    this.#entries += entries;
+    if (this.#entries > LIMITS.entries) throw new Fault('LIMIT_EXCEEDED', `more than ${LIMITS.entries} objects, index entries and blocks`);
+  }
+
+  get isExhausted(): boolean {
+    return this.#entries > LIMITS.entries || this.#nameBytes > MAX_NAME_BYTES;
+  }
+
+  spendName(bytes: number): void {
+    this.#nameBytes += bytes;
+    if (this.#nameBytes > MAX_NAME_BYTES) throw new Fault('LIMIT_EXCEEDED', `names of more than ${MAX_NAME_BYTES} bytes in all`);
+  }
+
+  /** Demands that the range lies inside the file. */
+  demand(address: number, length: number, what: string): void {
+    if (this.at(address) + length <= this.#end) return;
+    throw new Fault(
+      'HDF5_OUT_OF_BOUNDS',
+      `${what} is said to lie at byte ${this.at(address)}, ${length} bytes long, but the file ends at ${this.#end}`,
+      {
+        offset: this.at(address),
+        expected: `at most ${this.#end}`,
+        found: String(this.at(address) + length),
+      },
+    );
+  }
+
+  /** Reads a structure whose whole length is known. */
+  read(address: number, length: number, what: string): Buffer {
+    this.demand(address, length, what);
+    if (length > MAX_BLOCK_BYTES) {
+      throw new Fault('LIMIT_EXCEEDED', `${what} is ${length} bytes long; at most ${MAX_BLOCK_BYTES} are read`, {
+        offset: this.at(address),
+      });
+    }
+    const bytes = this.source.read(this.at(address), length);
+    if (bytes.length < length) throw new Fault('HDF5_TRUNCATED', `the file ends inside ${what}`, { offset: this.at(address) });
+    return bytes;
+  }
+
+  /** The fields of a structure, which then owns its bytes. */
+  fields(address: number, length: number, what: string): Fields {
+    const bytes = this.read(address, length, what);
+    this.extents.claim(this.at(address), length, what);
+    return new Fields(bytes, this.widths, what, this.at(address));
+  }
+
+  /** The fields of a structure whose last four bytes are the checksum of the rest. */
+  checkedFields(address: number, length: number, what: string): Fields {
+    const bytes = this.read(address, length, what);
+    this.verify(bytes, address, what);
+    this.extents.claim(this.at(address), length, what);
+    return new Fields(bytes.subarray(0, length - 4), this.widths, what, this.at(address));
+  }
+
+  verify(bytes: Buffer, address: number, what: string): void {
+    const body = bytes.length - 4;
+    this.compare(bytes.readUInt32LE(body), lookup3(bytes.subarray(0, body)), address, what);
+  }
+
+  compare(stored: number, computed: number, address: number, what: string): void {
+    if (stored === computed) return;
+    throw new Fault('HDF5_CHECKSUM_MISMATCH', `${what} at byte ${this.at(address)} does not match the checksum stored with it`, {
+      offset: this.at(address),
+      expected: hex32(stored),
+      found: hex32(computed),
+    });
+  }
+}

@@ -1,0 +1,56 @@
+import { walkDense } from './dense.ts';
+import { Fields } from './fields.ts';
+import type { Image } from './image.ts';
+import { MESSAGE, type Message } from './object-header.ts';
+import { readSymbolTable } from './symbol-table.ts';
+
+/** A member of a group. Only hard links have an address; the others name something elsewhere. */
+export interface Link {
+  readonly name: string;
+  readonly target: number | 'soft' | 'external';
+}
+
+const NAME_INDEX = 5;
+const MAX_NAME_BYTES = 64 * 1024;
+
+/** The members of the group whose header holds these messages. Throws a {@link Fault} where they cannot be found. */
+export function readLinks(image: Image, messages: readonly Message[]): Link[] {
+  const links: Link[] = [];
+  for (const message of messages) {
+    if (message.type === MESSAGE.symbolTable) readSymbolTable(image, message, links);
+    else if (message.type === MESSAGE.link) links.push(readLink(image, message.data, message.at));
+    else if (message.type === MESSAGE.linkInfo) readDenseLinks(image, message, links);
+  }
+  return links;
+}
+
+/** True when the header is that of a group. */
+export function isGroup(messages: readonly Message[]): boolean {
+  return messages.some(({ type }) => type === MESSAGE.symbolTable || type === MESSAGE.link || type === MESSAGE.linkInfo);
+}
+
+function readDenseLinks(image: Image, { data, at }: Message, links: Link[]): void {
+  const fields = new Fields(data, image.widths, 'the index of a group', at);
+  fields.version(0);
+  if (fields.u8() & 1) fields.skip(8);
+  const heap = fields.address();
+  const index = fields.address();
+  if (heap === null || index === null) return;
+  // A record is the hash of the name, then the place in the heap.
+  walkDense(image, { heap, index, kind: NAME_INDEX, idAt: 4 }, (bytes, start) => links.push(readLink(image, bytes, start)));
+}
+
+function readLink(image: Image, bytes: Buffer, at: number): Link {
+  const fields = new Fields(bytes, image.widths, 'a link', at);
+  fields.version(1);
+  const flags = fields.u8();
+  const kind = flags & 8 ? fields.u8() : 0;
+  if (flags & 4) fields.skip(8);
+  if (flags & 16) fields.skip(1);
+  const nameBytes = fields.uint(1 << (flags & 3));
+  if (nameBytes > MAX_NAME_BYTES) fields.fail(`its name has ${nameBytes} bytes`);
+  image.spendName(nameBytes);
+  const name = fields.bytes(nameBytes).toString('utf8');
+  if (kind !== 0) return { name, target: kind === 1 ? 'soft' : 'external' };
+  return { name, target: fields.address() ?? fields.fail(`it leads nowhere`) };
+}

@@ -1,0 +1,128 @@
+import { Fault } from '../fault.ts';
+import { Fields } from './fields.ts';
+import type { Image } from './image.ts';
+
+/** The messages that are read, by the numbers of the format. */
+export const MESSAGE = {
+  dataspace: 0x01,
+  linkInfo: 0x02,
+  datatype: 0x03,
+  link: 0x06,
+  externalFiles: 0x07,
+  layout: 0x08,
+  filters: 0x0b,
+  attribute: 0x0c,
+  continuation: 0x10,
+  symbolTable: 0x11,
+  attributeInfo: 0x15,
+} as const;
+
+export interface Message {
+  readonly type: number;
+  readonly isShared: boolean;
+  readonly data: Buffer;
+  /** Where the data lies in the source. */
+  readonly at: number;
+}
+
+interface Block {
+  readonly address: number;
+  readonly length: number;
+}
+
+const WHAT = 'an object header';
+const MAX_MESSAGES = 100_000;
+
+/** All messages of the object at an address, those of continuation blocks included. Throws a {@link Fault}. */
+export function readObjectHeader(image: Image, address: number): Message[] {
+  const start = image.read(address, 6, WHAT);
+  if (start.toString('latin1', 0, 4) === 'OHDR') return readNew(image, address);
+  if (start[0] === 1) return readOld(image, address);
+  throw new Fault('HDF5_STRUCTURE_INVALID', `there is no object header at byte ${image.at(address)}, where one should be`, {
+    offset: image.at(address),
+    expected: '01 or OHDR',
+    found: start.toString('hex'),
+  });
+}
+
+/** Version 1: a count of messages and the size of the first block, no checksum. */
+function readOld(image: Image, address: number): Message[] {
+  const prefix = image.fields(address, 16, WHAT);
+  prefix.skip(8);
+  const first = { address: address + 16, length: prefix.u32() };
+  return readBlocks(image, first, (block) => ({
+    fields: image.fields(block.address, block.length, WHAT),
+    headBytes: 8,
+    read(fields) {
+      const type = fields.u16();
+      const size = fields.u16();
+      const flags = fields.u8();
+      fields.skip(3);
+      return { type, size, flags };
+    },
+  }));
+}
+
+/** Version 2: each block carries a signature and a checksum. */
+function readNew(image: Image, address: number): Message[] {
+  const flags = image.read(address, 6, WHAT).readUInt8(5);
+  const sizeAt = 6 + (flags & 0x20 ? 16 : 0) + (flags & 0x10 ? 4 : 0);
+  const sizeBytes = 1 << (flags & 3);
+  const prefixBytes = sizeAt + sizeBytes;
+  const prefix = new Fields(image.read(address, prefixBytes, WHAT), image.widths, WHAT, image.at(address));
+  prefix.signature('OHDR');
+  prefix.version(2);
+  prefix.skip(sizeAt - 5);
+  const first = { address, length: prefixBytes + prefix.uint(sizeBytes) + 4 };
+  const hasOrder = (flags & 0x04) !== 0;
+  return readBlocks(image, first, (block) => {
+    const fields = image.checkedFields(block.address, block.length, WHAT);
+    if (block === first) fields.skip(prefixBytes);
+    else fields.signature('OCHK');
+    return {
+      fields,
+      headBytes: hasOrder ? 6 : 4,
+      read() {
+        const type = fields.u8();
+        const size = fields.u16();
+        const messageFlags = fields.u8();
+        if (hasOrder) fields.skip(2);
+        return { type, size, flags: messageFlags };
+      },
+    };
+  });
+}
+
+interface OpenBlock {
+  readonly fields: Fields;
+  readonly headBytes: number;
+  read(fields: Fields): { readonly type: number; readonly size: number; readonly flags: number };
+}
+
+function readBlocks(image: Image, first: Block, open: (block: Block) => OpenBlock): Message[] {
+  const blocks = [first];
+  const known = new Set([first.address]);
+  const messages: Message[] = [];
+  for (const block of blocks) {
+    image.spend();
+    const { fields, headBytes, read } = open(block);
+    while (fields.remaining >= headBytes) {
+      const { type, size, flags } = read(fields);
+      const message = { type, isShared: (flags & 2) !== 0, at: fields.start + fields.position, data: fields.bytes(size) };
+      if (type === MESSAGE.continuation) blocks.push(continuation(image, message, known));
+      else if (type !== 0) messages.push(message);
+      if (messages.length > MAX_MESSAGES) throw new Fault('LIMIT_EXCEEDED', `an object header holds more than ${MAX_MESSAGES} messages`);
+    }
+  }
+  return messages;
+}
+
+function continuation(image: Image, { data, at }: Message, known: Set<number>): Block {
+  const fields: Fields = new Fields(data, image.widths, 'a continuation of an object header', at);
+  const address = fields.address();
+  const length = fields.length();
+  if (address === null || known.has(address)) fields.fail('it leads nowhere or back');
+  known.add(address);
+  if (length < 8) fields.fail(`it is ${length} bytes long`);
+  return { address, length };
+}
