@@ -164,7 +164,9 @@ def loader_main(load: Callable[[str], Any]) -> None:
 def _outcome(load: Callable[[str], Any], path: str) -> dict[str, str]:
     try:
         return {"outcome": "loaded", "digest": digest(load(path))}
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # torch's CheckpointException and SystemExit are no Exceptions
         first_line = (str(error).splitlines() or [""])[0][:300]
         return {"outcome": "error", "error": f"{type(error).__name__}: {first_line}"}
 

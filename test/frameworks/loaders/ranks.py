@@ -5,12 +5,15 @@ The parent must not have started threads of torch; the import of the framework i
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import select
 import signal
 import socket
 from typing import Any, Callable
+
+PR_SET_PDEATHSIG = 1
 
 
 def run_ranks(ranks: int, work: Callable[[], Any]) -> list[Any]:
@@ -23,6 +26,7 @@ def run_ranks(ranks: int, work: Callable[[], Any]) -> list[Any]:
         read_end, write_end = os.pipe()
         pid = os.fork()
         if pid == 0:
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # no rank outlives a load that was killed
             os.close(read_end)
             os.environ.update(
                 RANK=str(rank),
@@ -59,7 +63,7 @@ def run_ranks(ranks: int, work: Callable[[], Any]) -> list[Any]:
 def _answer(pipe: int, work: Callable[[], Any]) -> None:
     try:
         reply = (True, work())
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # torch's CheckpointException is no Exception
         reply = (False, f"{type(error).__name__}: {error}")
     with os.fdopen(pipe, "wb") as stream:
         stream.write(pickle.dumps(reply))
