@@ -15,10 +15,12 @@ export interface DeepSpeedFacts {
   readonly version: string | null;
   /** Updates the optimizer has made, which loss scaling can keep behind the global step. */
   readonly optimizerStep: number | null;
+  /** Pipelines keep their weights in files of layers instead. */
+  readonly hasWeights: boolean;
   readonly hasOptimizer: boolean;
   readonly hasScheduler: boolean;
   readonly hasRandomState: boolean;
-  /** The optimizer state lies in files of its own. */
+  /** It says that the optimizer state lies in files of its own. */
   readonly isPartitioned: boolean;
   /** MiCS splits the state over fewer ranks than there are. */
   readonly isSplitOverSubgroups: boolean;
@@ -43,6 +45,7 @@ export function modelFacts(name: DeepSpeedName, value: PickleValue | undefined, 
     partitions: null,
     version: asString(dictGet(value, 'ds_version')),
     optimizerStep: optimizerStep(dictGet(value, 'optimizer'), readScalar),
+    hasWeights: (dictGet(value, 'module') ?? null) !== null,
     hasOptimizer: holdsState(dictGet(value, 'optimizer')),
     hasScheduler: holdsState(dictGet(value, 'lr_scheduler')),
     hasRandomState: hasRandomState(value),
@@ -65,10 +68,11 @@ export function optimizerFacts(name: DeepSpeedName, value: PickleValue | undefin
     partitions: largestCount(dictGet(state, 'partition_count')),
     version: asString(dictGet(value, 'ds_version')),
     optimizerStep: asInt(dictGet(state, 'base_optimizer_state_step')) ?? optimizerStep(base, readScalar),
+    hasWeights: false,
     hasOptimizer: holdsState(state),
     hasScheduler: false,
     hasRandomState: false,
-    isPartitioned: true,
+    isPartitioned: false,
     isSplitOverSubgroups: false,
     experts: null,
     layers: [],

@@ -52,7 +52,12 @@ export function checkExpertOptimizers(place: Place, files: readonly DeepSpeedNam
 export function checkLayers(place: Place, files: readonly DeepSpeedName[], needed: ReadonlySet<number>): void {
   const byLayer = groupBy(files, ({ layer }) => layer ?? 0);
   const ranks = new Set(files.map(({ mp }) => mp)).size;
-  const nameOf = (layer: number, mp: number) => deepSpeedName({ kind: 'layer', dp: 0, mp, layer, expert: 0, precision: '' });
+  // Without tensor parallelism the names carry no rank.
+  const isPlain = !files.some(({ name }) => /-model_\d/.test(name));
+  const nameOf = (layer: number, mp: number) => {
+    const name = deepSpeedName({ kind: 'layer', dp: 0, mp, layer, expert: 0, precision: '' });
+    return isPlain ? name.replace('-model_00-', '-') : name;
+  };
   for (const [layer, column] of byLayer) {
     const found = column.map(({ mp }) => mp);
     reportMissing(place, { found, expected: ranks, of: 'tensor-parallel ranks', nameOf: (mp) => nameOf(layer, mp) });
@@ -69,7 +74,7 @@ function reportLayerGaps({ findings }: Place, layers: Iterable<number>): void {
   const { missing } = compareNumbering(layers, null);
   if (missing.length === 0) return;
   const found = missing.join(', ');
-  findings.add('DEEPSPEED_LAYER_GAP', { file: null, found }, `layers ${found} have no file, while later layers have theirs`);
+  findings.add('DEEPSPEED_LAYER_GAP', { file: null, found }, `no file of layer ${found} is there, while later layers have theirs`);
 }
 
 function modelAxis(expected: number | null): Axis {

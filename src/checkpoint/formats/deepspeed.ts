@@ -46,12 +46,10 @@ function checkTag(directory: Directory, findings: Findings): void {
 function inspectFile(file: DeepSpeedName, { directory, findings }: Place, probe: Probe): DeepSpeedFacts | null {
   const { value, readScalar } = readObject(directory, file.name, findings, probe);
   const path = directory.pathOf(file.name);
-  if (!holdsOptimizer(file.kind)) findings.content.add('weights', path);
-  if (value === undefined) {
-    if (holdsOptimizer(file.kind)) findings.content.add('optimizer', path);
+  if (value === undefined || file.kind === 'layer' || file.kind === 'expert') {
+    findings.content.add(holdsOptimizer(file.kind) ? 'optimizer' : 'weights', path);
     return null;
   }
-  if (file.kind === 'layer' || file.kind === 'expert') return null;
   const facts = holdsOptimizer(file.kind) ? optimizerFacts(file, value, readScalar) : modelFacts(file, value, readScalar);
   noteContent(facts, path, findings);
   return facts;
@@ -59,6 +57,7 @@ function inspectFile(file: DeepSpeedName, { directory, findings }: Place, probe:
 
 function noteContent(facts: DeepSpeedFacts, path: string, { content }: Findings): void {
   const { name } = facts.name;
+  if (facts.hasWeights) content.add('weights', path);
   if (facts.hasOptimizer) content.add('optimizer', path);
   if (facts.hasScheduler) content.add('scheduler', `${path}: lr_scheduler`);
   if (facts.hasRandomState) {
@@ -85,7 +84,17 @@ function checkLayout(place: Place, files: readonly DeepSpeedName[], facts: reado
     first(facts, ({ experts }) => experts),
   );
   checkExpertOptimizers(place, ofKind('expert-optimizer'), model);
-  checkLayers(place, ofKind('layer'), new Set(facts.flatMap(({ layers }) => layers)));
+  checkPipeline(place, ofKind('layer'), facts);
+}
+
+function checkPipeline(place: Place, layers: readonly DeepSpeedName[], facts: readonly DeepSpeedFacts[]): void {
+  const isPipeline = facts.some(({ name, hasWeights }) => !holdsOptimizer(name.kind) && !hasWeights);
+  if (layers.length === 0 && isPipeline) {
+    const file = place.directory.pathOf('layer_00-model_states.pt');
+    place.findings.add('FILE_MISSING', { file }, 'the model states leave the weights to files of layers, and none of those is there');
+    return;
+  }
+  checkLayers(place, layers, new Set(facts.flatMap((fact) => fact.layers)));
 }
 
 interface World {

@@ -1,17 +1,20 @@
-import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { cutEnd, fixtureData, withFixtureCopy } from '../../../test/support/fixture-copy.ts';
 import { inspectPath } from '../../../test/support/inspect.ts';
+import { openTree } from '../source/tree.ts';
+import { hfTrainer } from './hf-trainer.ts';
 
 const SINGLE = ['hf-trainer', 'checkpoint-4'] as const;
 const OTHER = join(fixtureData('hf-trainer-run'), 'run/checkpoint-2');
 
-/** Codes found in a copy of a fixture's checkpoint after `change` was applied to it. */
+/** Codes, but for notes, found in a copy of a fixture's checkpoint after `change` was applied to it. */
 function codesAfter(change: (checkpoint: string) => void, [id, path]: readonly [string, string] = SINGLE): readonly string[] {
   return withFixtureCopy(id, (data) => {
     change(join(data, path));
-    return inspectPath(join(data, path)).findings.evidence.map(({ code }) => code);
+    const { evidence } = inspectPath(join(data, path)).findings;
+    return evidence.filter(({ effect }) => effect !== 'note').map(({ code }) => code);
   });
 }
 
@@ -126,6 +129,44 @@ describe('Hugging Face Trainer checkpoint', () => {
 
   it('reports a configuration that does not parse', () => {
     expect(codesAfter((checkpoint) => cutEnd(join(checkpoint, 'config.json'), 20))).toEqual(['DOCUMENT_INVALID']);
+  });
+
+  it('reads the folders of FSDP, and misses the commit of one', () => {
+    const shards = join(fixtureData('dcp-4-ranks'), 'step-100');
+    const addFsdp = (checkpoint: string) => {
+      remove('optimizer.pt', 'model.safetensors')(checkpoint);
+      for (const folder of ['pytorch_model_fsdp_0', 'optimizer_0']) cpSync(shards, join(checkpoint, folder), { recursive: true });
+    };
+    expect(codesAfter(addFsdp)).toEqual([]);
+    const uncommit = (checkpoint: string) => {
+      addFsdp(checkpoint);
+      rmSync(join(checkpoint, 'optimizer_0/.metadata'));
+    };
+    expect(codesAfter(uncommit)).toEqual(['DCP_NO_METADATA']);
+    const empty = (checkpoint: string) => {
+      addFsdp(checkpoint);
+      rmSync(join(checkpoint, 'optimizer_0'), { recursive: true });
+      mkdirSync(join(checkpoint, 'optimizer_0'));
+    };
+    expect(codesAfter(empty)).toEqual(['FILE_MISSING']);
+  });
+
+  it('is not deceived by a pipe or a broken link in place of a file', () => {
+    const replace = (checkpoint: string) => {
+      remove('optimizer.pt')(checkpoint);
+      symlinkSync('nowhere', join(checkpoint, 'optimizer.pt'));
+    };
+    expect(codesAfter(replace)).toEqual(['FILE_LINK_BROKEN']);
+  });
+
+  it('leaves the folder of a run to its checkpoints, although a final state lies in it', () => {
+    withFixtureCopy('hf-trainer-run', (data) => {
+      const run = join(data, 'run');
+      copyFileSync(join(run, 'checkpoint-6/trainer_state.json'), join(run, 'trainer_state.json'));
+      const { tree } = openTree(run);
+      expect(hfTrainer.claims(tree.root)).toBe(false);
+      tree.close();
+    });
   });
 
   it('reads the DeepSpeed state that `latest` names', () => {

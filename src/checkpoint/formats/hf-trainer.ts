@@ -48,15 +48,16 @@ function inspect(directory: Directory, findings: Findings, probe: Probe): void {
     findings.add('INCOMPLETE_MARKER', { file }, `${MARKER} is there: the save was begun and did not come to its end`);
   }
   const step = inspectState(place);
-  findings.content.worldSize = inspectTrainingArguments(place, probe);
+  const processes = inspectTrainingArguments(place, probe);
   for (const name of DOCUMENTS) if (directory.has(name)) readDocument(directory, name, findings);
   const isDeepSpeed = inspectDeepSpeed(place, probe);
+  findings.content.worldSize ??= processes;
   const hasWeights = inspectWeights(directory, findings, probe);
   if (!hasWeights && !isDeepSpeed)
     findings.add('TRAINER_NO_WEIGHTS', { file: null }, 'no weights are there, under any name the trainer uses');
   const schedule = inspectScheduler(place, probe);
   const updates = inspectOptimizer(place, probe, schedule ?? step);
-  const hasRandomState = inspectRandomStates(place, findings.content.worldSize, probe);
+  const hasRandomState = inspectRandomStates(place, processes ?? findings.content.worldSize, probe);
   if (directory.has('scaler.pt')) readObject(directory, 'scaler.pt', findings, probe);
   checkParts(place, { isDeepSpeed, hasRandomState });
   if (!isDeepSpeed) checkCounters(place, { step, schedule, updates });
