@@ -10,6 +10,7 @@ import { megatronDist } from './megatron-dist.ts';
 import { megatronLegacy } from './megatron-legacy.ts';
 import { nvrxLocal } from './nvrx-local.ts';
 import { torchsnapshot } from './torchsnapshot.ts';
+import { orbax } from './orbax.ts';
 import { safetensors } from './safetensors.ts';
 import { keras } from './keras.ts';
 import { npy } from './npy.ts';
@@ -48,6 +49,7 @@ export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [
   megatronLegacy,
   torchsnapshot,
   dcp,
+  orbax,
 ];
 
 export const FILE_SET_FORMATS: readonly FileSetFormat[] = [composer, safetensorsSharded, nvrxLocal, tensorflow];
