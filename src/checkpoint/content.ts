@@ -43,7 +43,7 @@ export class ContentBuilder {
       for (const where of other.found[need]) this.add(need, where);
     }
     for (const seen of other.steps) this.addStep(seen.step, seen.file, seen.where);
-    this.rngRanks.found.push(...other.rngRanks.found);
+    for (const rank of other.rngRanks.found) this.rngRanks.found.push(rank);
     this.rngRanks.expected ??= other.rngRanks.expected;
     this.worldSize ??= other.worldSize;
   }

@@ -16,13 +16,23 @@ export const composer: FileSetFormat = { id: 'composer', title: 'Composer checkp
 
 function claim(directory: Directory): readonly FileSet[] {
   const sets = new Map<string, string[]>();
-  const links = membersNamed(directory, LINK).filter(({ isLink }) => isLink);
+  const links = linksByTarget(directory);
   for (const { name, identity } of membersNamed(directory, NAME)) {
     const set = NAME.exec(name)?.groups?.['set'] ?? name;
-    const aliases = links.filter((link) => link.identity === identity && identity !== '').map((link) => link.name);
-    sets.set(set, [...(sets.get(set) ?? []), name, ...aliases]);
+    const members = sets.get(set) ?? [];
+    sets.set(set, members);
+    members.push(name);
+    const alias = links.get(identity);
+    if (alias !== undefined) members.push(alias);
   }
   return [...sets].map(([name, members]) => ({ name, members }));
+}
+
+/** Names of links to the latest files, by the identity of what they lead to. */
+function linksByTarget(directory: Directory): ReadonlyMap<string, string> {
+  const links = new Map<string, string>();
+  for (const { name, isLink, identity } of membersNamed(directory, LINK)) if (isLink && identity !== '') links.set(identity, name);
+  return links;
 }
 
 /** What a rank file says. */
@@ -61,7 +71,7 @@ function noteContent(value: PickleValue, file: string, { content }: Findings): n
   content.add('rng', `${file}: rng`);
   if (content.rngRanks.expected === null) {
     content.rngRanks.expected = states.length;
-    content.rngRanks.found.push(...states.keys());
+    for (const rank of states.keys()) content.rngRanks.found.push(rank);
   }
   return states.length;
 }
@@ -87,22 +97,24 @@ function checkName(set: FileSet, { findings }: Place): void {
 
 /** Rank 0 alone, or every rank. */
 function checkRanks(set: FileSet, place: Place, files: readonly RankFile[]): void {
-  const { directory, findings } = place;
-  const reference = files.find(({ world }) => world !== null);
-  const world = reference?.world ?? null;
-  findings.content.worldSize ??= world;
   const isAlone = files.length === 1 && files[0]?.rank === 0;
+  const reference = files.find(({ world }) => world !== null);
   const nameOf = (rank: number) => `${set.name}-rank${rank}${files[0]?.extension ?? ''}`;
   const found = files.map(({ rank }) => rank);
-  if (!isAlone) reportMissing(place, { found, expected: world, of: 'ranks', nameOf });
-  for (const file of files) {
-    const where = { file: directory.pathOf(file.name), expected: `${world} ranks` };
-    if (world === null) return;
-    if (file.rank >= world) {
-      findings.add('COMPOSER_LEFTOVER_RANK', where, `${printable(file.name)} belongs to another save: this one was made by ${world} ranks`);
-    } else if (file.world !== null && file.world !== world) {
-      const message = `${printable(file.name)} was saved by ${file.world} ranks, ${printable(reference?.name ?? '')} by ${world}`;
-      findings.add('COMPOSER_FILES_DISAGREE', { ...where, found: `${file.world} ranks` }, message);
-    }
+  if (!isAlone) reportMissing(place, { found, expected: reference?.world ?? null, of: 'ranks', nameOf });
+  if (reference === undefined || reference.world === null) return;
+  place.findings.content.worldSize ??= reference.world;
+  for (const file of files) reportForeign(place, file, { name: reference.name, world: reference.world });
+}
+
+/** A file of a rank that this world does not have, or that says to be of another world. */
+function reportForeign({ directory, findings }: Place, file: RankFile, reference: { readonly name: string; readonly world: number }): void {
+  const { world } = reference;
+  const where = { file: directory.pathOf(file.name), expected: `${world} ranks` };
+  if (file.rank >= world) {
+    findings.add('COMPOSER_LEFTOVER_RANK', where, `${printable(file.name)} belongs to another save: this one was made by ${world} ranks`);
+  } else if (file.world !== null && file.world !== world) {
+    const message = `${printable(file.name)} was saved by ${file.world} ranks, ${printable(reference.name)} by ${world}`;
+    findings.add('COMPOSER_FILES_DISAGREE', { ...where, found: `${file.world} ranks` }, message);
   }
 }

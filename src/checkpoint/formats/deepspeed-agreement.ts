@@ -46,21 +46,23 @@ function checkPartitions({ directory, findings }: Place, facts: readonly DeepSpe
   findings.add('DEEPSPEED_FILES_DISAGREE', { file: directory.pathOf(optimizer.name.name), ...counts }, message);
 }
 
-/** All partitions make the same updates, and never more than the engine counted steps (loss scaling may skip some). */
+/** All partitions make the same updates: one for each step of the engine that loss scaling did not skip. */
 function checkOptimizerSteps({ directory, findings }: Place, facts: readonly DeepSpeedFacts[]): void {
   const [reference, ...rest] = facts.filter(({ optimizerStep }) => optimizerStep !== null);
   if (reference === undefined) return;
-  const report = (file: DeepSpeedFacts, expected: string, message: string) => {
-    const found = String(file.optimizerStep);
-    findings.add('STEP_MISMATCH', { file: directory.pathOf(file.name.name), expected, found }, message);
-  };
+  const name = printable(reference.name.name);
+  const updates = reference.optimizerStep ?? 0;
   for (const other of rest) {
-    if (other.optimizerStep === reference.optimizerStep) continue;
-    const message = `the optimizer in ${printable(other.name.name)} has made ${other.optimizerStep} updates, the one in ${printable(reference.name.name)} ${reference.optimizerStep}`;
-    report(other, String(reference.optimizerStep), message);
+    if (other.optimizerStep === updates) continue;
+    const where = { file: directory.pathOf(other.name.name), expected: String(updates), found: String(other.optimizerStep) };
+    const message = `the optimizer in ${printable(other.name.name)} has made ${other.optimizerStep} updates, the one in ${name} ${updates}`;
+    findings.add('STEP_MISMATCH', where, message);
   }
   const engine = facts.find(({ globalStep }) => globalStep !== null);
-  if (engine === undefined || (engine.globalStep ?? 0) >= (reference.optimizerStep ?? 0)) return;
-  const message = `the optimizer in ${printable(reference.name.name)} has made ${reference.optimizerStep} updates, but ${printable(engine.name.name)} counts ${engine.globalStep} steps`;
-  report(reference, `at most ${engine.globalStep}`, message);
+  if (engine === undefined) return;
+  const steps = (engine.globalStep ?? 0) - (engine.skippedSteps ?? 0);
+  if (updates === steps) return;
+  const where = { file: directory.pathOf(reference.name.name), expected: String(steps), found: String(updates) };
+  const message = `the optimizer in ${name} has made ${updates} updates, but ${printable(engine.name.name)} counts ${steps} steps that were not skipped`;
+  findings.add(updates > steps ? 'STEP_MISMATCH' : 'DEEPSPEED_OPTIMIZER_BEHIND', where, message);
 }

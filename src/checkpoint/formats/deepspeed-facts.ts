@@ -7,13 +7,15 @@ import { enumNumber, holdsState, optimizerStep, type ScalarReader } from './trai
 export interface DeepSpeedFacts {
   readonly name: DeepSpeedName;
   readonly globalStep: number | null;
+  /** Steps in which loss scaling found an overflow and the optimizer made no update. */
+  readonly skippedSteps: number | null;
   readonly dataWorld: number | null;
   readonly modelWorld: number | null;
   readonly stage: number | null;
   /** In how many parts the optimizer state is split: the files per model-parallel rank. */
   readonly partitions: number | null;
   readonly version: string | null;
-  /** Updates the optimizer has made, which loss scaling can keep behind the global step. */
+  /** Updates the optimizer has made. */
   readonly optimizerStep: number | null;
   /** Pipelines keep their weights in files of layers instead. */
   readonly hasWeights: boolean;
@@ -39,6 +41,7 @@ export function modelFacts(name: DeepSpeedName, value: PickleValue | undefined, 
   return {
     name,
     globalStep: asInt(dictGet(value, 'global_steps')),
+    skippedSteps: asInt(dictGet(value, 'skipped_steps')),
     dataWorld: positive(asInt(dictGet(value, 'dp_world_size'))),
     modelWorld: positive(asInt(dictGet(value, 'mp_world_size'))),
     stage,
@@ -62,6 +65,7 @@ export function optimizerFacts(name: DeepSpeedName, value: PickleValue | undefin
   return {
     name,
     globalStep: null,
+    skippedSteps: null,
     dataWorld: null,
     modelWorld: null,
     stage: enumNumber(dictGet(state, 'zero_stage')),

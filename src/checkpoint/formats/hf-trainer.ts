@@ -1,4 +1,4 @@
-import { printable } from '../../core/printable.ts';
+import { excerpt, printable } from '../../core/printable.ts';
 import type { Findings } from '../findings.ts';
 import { asInt, attribute } from '../pickle/value.ts';
 import type { Directory } from '../source/directory.ts';
@@ -64,17 +64,15 @@ function inspect(directory: Directory, findings: Findings, probe: Probe): void {
 }
 
 /** `trainer_state.json` is written last by rank 0. Its step is the directory's number. */
-function inspectState({ directory, findings }: Place): number | null {
-  requireFile({ directory, findings }, STATE, 'it is written last, so the save did not come to its end');
-  if (!directory.has(STATE)) return null;
+function inspectState(place: Place): number | null {
+  const { directory, findings } = place;
+  requireFile(place, STATE, 'it is written last, so the save did not come to its end');
+  const document = directory.has(STATE) ? readDocument(directory, STATE, findings) : null;
+  if (document === null) return null;
   const file = directory.pathOf(STATE);
-  const step = readDocument(directory, STATE, findings)?.['global_step'];
-  if (step === undefined) {
-    if (!findings.isBroken) findings.add('DOCUMENT_INVALID', { file, expected: 'global_step' }, `${STATE} has no global_step`);
-    return null;
-  }
+  const step = document['global_step'];
   if (typeof step !== 'number' || !Number.isSafeInteger(step) || step < 0) {
-    const found = printable(String(step)).slice(0, 80);
+    const found = excerpt(JSON.stringify(step) ?? 'nothing');
     findings.add('DOCUMENT_INVALID', { file, expected: 'a whole number', found }, `global_step in ${STATE} is ${found}, not a step`);
     return null;
   }

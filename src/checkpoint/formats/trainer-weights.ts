@@ -60,7 +60,9 @@ function inspectRankFiles(place: Place, probe: Probe): readonly string[] {
   const ranks = new Map<string, number[]>();
   for (const { name } of membersNamed(place.directory, OF_RANK)) {
     const [, stem = '', rank] = OF_RANK.exec(name) ?? [];
-    ranks.set(stem, [...(ranks.get(stem) ?? []), Number(rank)]);
+    const found = ranks.get(stem) ?? [];
+    ranks.set(stem, found);
+    found.push(Number(rank));
     inspectFile(place, name, probe);
   }
   for (const [stem, found] of ranks) {

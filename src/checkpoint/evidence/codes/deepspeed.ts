@@ -20,6 +20,12 @@ export const DEEPSPEED_CODES = {
     explain:
       'The folder holds the same state twice, under names of two configurations (ZeRO 3 beside ZeRO 2, or bf16 partitions beside fp16 ones). One of them is left over from an earlier save under this tag. Which one is loaded depends on the configuration of the run that resumes.',
   },
+  DEEPSPEED_OPTIMIZER_BEHIND: {
+    effect: 'warning',
+    title: 'The optimizer has made fewer updates than the engine counted steps',
+    explain:
+      'The optimizer state is behind the step that the model states record, even without the steps that loss scaling skipped. A run that resumed without its optimizer state (`load_optimizer_states=False`) looks like this. If yours did not, the optimizer files are left over from an older save.',
+  },
   DEEPSPEED_LAYER_GAP: {
     effect: 'warning',
     title: 'Numbers of pipeline layers are skipped',
