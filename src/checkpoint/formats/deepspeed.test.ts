@@ -89,6 +89,25 @@ describe('DeepSpeed tag directory', () => {
     expect(codesAfter('deepspeed-zero1', (tag) => damage(join(tag, optimizer(0))))).not.toEqual([]);
   });
 
+  it('needs the state of every parameter in a universal checkpoint, each with the same files', () => {
+    const convert = (tag: string) => {
+      for (const parameter of ['embed.weight', 'head.weight', 'head.bias']) {
+        mkdirSync(join(tag, 'zero', parameter), { recursive: true });
+        for (const name of ['fp32.pt', 'exp_avg.pt']) copyFileSync(join(tag, optimizer(0)), join(tag, 'zero', parameter, name));
+      }
+      copyFileSync(join(tag, optimizer(0)), join(tag, 'zero/optimizer_state.pt'));
+      for (const rank of [0, 1]) rmSync(join(tag, optimizer(rank)));
+    };
+    expect(codesAfter('deepspeed-zero2', convert)).toEqual([]);
+    const without = (path: string) => (tag: string) => {
+      convert(tag);
+      rmSync(join(tag, 'zero', path), { recursive: true });
+    };
+    for (const path of ['head.bias', 'head.weight/exp_avg.pt', 'embed.weight/fp32.pt', 'optimizer_state.pt']) {
+      expect(codesAfter('deepspeed-zero2', without(path))).toEqual(['FILE_MISSING']);
+    }
+  });
+
   it('claims an empty folder with the name of a tag, where everything is missing', () => {
     withFixtureCopy('deepspeed-zero0', (data) => {
       const tag = join(data, 'run/global_step8');

@@ -1,14 +1,17 @@
 import { printable } from '../../core/printable.ts';
 import type { Findings } from '../findings.ts';
+import type { PickleValue } from '../pickle/value.ts';
 import type { Directory } from '../source/directory.ts';
 import { checkAgreement } from './deepspeed-agreement.ts';
 import { type DeepSpeedFacts, modelFacts, optimizerFacts } from './deepspeed-facts.ts';
 import { checkExpertOptimizers, checkExperts, checkLayers, checkRanks } from './deepspeed-layout.ts';
 import { type DeepSpeedKind, type DeepSpeedName, parseDeepSpeedName } from './deepspeed-names.ts';
 import type { DirectoryFormat, Probe } from './format.ts';
+import { inspectUniversal, parameterNames, universalFolder } from './deepspeed-universal.ts';
 import { membersNamed } from './members.ts';
 import type { Place } from './numbering.ts';
 import { readObject } from './torch-member.ts';
+import type { ScalarReader } from './training-values.ts';
 
 /** One tag directory of DeepSpeed (`global_step500`), at any ZeRO stage, with experts and pipeline layers. */
 export const deepspeed: DirectoryFormat = {
@@ -28,7 +31,17 @@ function inspect(directory: Directory, findings: Findings, probe: Probe): void {
     const parsed = parseDeepSpeedName(name);
     if (parsed !== null) files.push(parsed);
   }
-  const facts = files.map((file) => inspectFile(file, { directory, findings }, probe)).filter((fact) => fact !== null);
+  const zero = universalFolder(directory);
+  const parameters = new Set<string>();
+  const facts: DeepSpeedFacts[] = [];
+  for (const file of files) {
+    const { value, readScalar } = readObject(directory, file.name, findings, probe);
+    if (zero !== null) for (const name of parameterNames(value)) parameters.add(name);
+    const fact = factsOf(file, value, readScalar);
+    noteContent(file, fact, directory.pathOf(file.name), findings);
+    if (fact !== null) facts.push(fact);
+  }
+  if (zero !== null) inspectUniversal(zero, parameters, findings, probe);
   checkTag(directory, findings);
   checkAgreement({ directory, findings }, facts);
   checkLayout({ directory, findings }, files, facts);
@@ -43,28 +56,25 @@ function checkTag(directory: Directory, findings: Findings): void {
   findings.add('STEP_NOT_AS_NAMED', { file: other.file, expected: named, found: String(other.step) }, message);
 }
 
-function inspectFile(file: DeepSpeedName, { directory, findings }: Place, probe: Probe): DeepSpeedFacts | null {
-  const { value, readScalar } = readObject(directory, file.name, findings, probe);
-  const path = directory.pathOf(file.name);
-  if (value === undefined || file.kind === 'layer' || file.kind === 'expert') {
-    findings.content.add(holdsOptimizer(file.kind) ? 'optimizer' : 'weights', path);
-    return null;
-  }
-  const facts = holdsOptimizer(file.kind) ? optimizerFacts(file, value, readScalar) : modelFacts(file, value, readScalar);
-  noteContent(facts, path, findings);
-  return facts;
+/** What a file says about its save; null for those that hold weights and nothing else, and for those that cannot be read. */
+function factsOf(file: DeepSpeedName, value: PickleValue | undefined, readScalar: ScalarReader): DeepSpeedFacts | null {
+  if (value === undefined || file.kind === 'layer' || file.kind === 'expert') return null;
+  return holdsOptimizer(file.kind) ? optimizerFacts(file, value, readScalar) : modelFacts(file, value, readScalar);
 }
 
-function noteContent(facts: DeepSpeedFacts, path: string, { content }: Findings): void {
-  const { name } = facts.name;
+function noteContent(file: DeepSpeedName, facts: DeepSpeedFacts | null, path: string, { content }: Findings): void {
+  if (facts === null) {
+    content.add(holdsOptimizer(file.kind) ? 'optimizer' : 'weights', path);
+    return;
+  }
   if (facts.hasWeights) content.add('weights', path);
   if (facts.hasOptimizer) content.add('optimizer', path);
   if (facts.hasScheduler) content.add('scheduler', `${path}: lr_scheduler`);
   if (facts.hasRandomState) {
     content.add('rng', path);
-    content.rngRanks.found.push(facts.name.dp);
+    content.rngRanks.found.push(file.dp);
   }
-  if (facts.globalStep !== null) content.addStep(facts.globalStep, path, `${printable(name)}: global_steps`);
+  if (facts.globalStep !== null) content.addStep(facts.globalStep, path, `${printable(file.name)}: global_steps`);
 }
 
 function checkLayout(place: Place, files: readonly DeepSpeedName[], facts: readonly DeepSpeedFacts[]): void {
@@ -122,7 +132,7 @@ function checkOptimizerFiles(place: Place, files: readonly DeepSpeedName[], fact
   const [one, other] = precisions.values();
   if (one !== undefined && other !== undefined) reportTwoLayouts(place, one, other);
   const isExpected = facts.some(({ isPartitioned, stage }) => isPartitioned && (stage === null || stage > 0));
-  if (files.length === 0 && isExpected && !isUniversal(place)) {
+  if (files.length === 0 && isExpected && universalFolder(place.directory) === null) {
     const file = place.directory.pathOf('zero_pp_rank_0_mp_rank_00_optim_states.pt');
     const count = (world.model ?? 1) * (world.data ?? 1);
     place.findings.add(
@@ -138,11 +148,6 @@ function checkOptimizerFiles(place: Place, files: readonly DeepSpeedName[], fact
       world,
     );
   }
-}
-
-/** A universal checkpoint keeps the optimizer state of every parameter in a folder of its own below `zero`. */
-function isUniversal({ directory }: Place): boolean {
-  return directory.directory('zero') !== null;
 }
 
 function reportTwoLayouts({ directory, findings }: Place, one: string, other: string): void {
