@@ -8,7 +8,7 @@ import type { DcpMetadata, StoredItem } from './metadata.ts';
 import { inspectObjectSlice } from './objects.ts';
 import { openDcpMetadata } from './read-metadata.ts';
 import { itemsByFile, openShard, reportNewerThanMarker, type ShardFile } from './shard-files.ts';
-import { inspectTensorSlice, sliceSource } from './slices.ts';
+import { inspectTensorSlice } from './slices.ts';
 
 /** What whoever owns the checkpoint wants to hear while it is read. */
 export interface DcpListener {
@@ -65,7 +65,7 @@ class ShardReader {
     for (const item of items) {
       // What an extension made of the bytes (compression, say) cannot be looked into.
       if (item.isTransformed) this.#findings.payloadBytes += item.length;
-      else this.#readItem(item, sliceSource(shard, item));
+      else this.#readItem(item, shard.slice(item.start, item.length));
     }
     this.#options.onShard?.(shard.file, this.#findings.payloadBytes - before);
   }

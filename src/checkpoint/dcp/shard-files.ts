@@ -3,6 +3,7 @@ import type { Findings } from '../findings.ts';
 import { type ByteSource, memorySource } from '../source/byte-source.ts';
 import type { Directory } from '../source/directory.ts';
 import { openMember } from '../source/open-member.ts';
+import { windowedSource } from '../source/windowed-source.ts';
 import type { StoredItem } from './metadata.ts';
 
 /** Shards up to this size are read in one go: a read for each of their items would cost more. */
@@ -40,7 +41,8 @@ export function openShard(directory: Directory, name: string, items: readonly St
   const opened = openMember(directory, name, findings);
   if (opened === null) return null;
   checkTiling(opened, items, findings);
-  const source = opened.size <= SMALL_SHARD ? memorySource(opened.read(0, opened.size), opened.file, opened.base) : opened;
+  const isSmall = opened.size <= SMALL_SHARD;
+  const source = isSmall ? memorySource(opened.read(0, opened.size), opened.file, opened.base) : windowedSource(opened);
   return { name, source, items: items.filter(({ start, length }) => start + length <= source.size) };
 }
 

@@ -20,6 +20,21 @@ export interface DirectoryPlace {
 
 /** Finds the end of the archive and reads from it where the central directory is. Null, with evidence, when there is no usable end. */
 export function readEnd(reading: ZipReading): DirectoryPlace | null {
+  return endWithoutComment(reading) ?? searchEnd(reading);
+}
+
+/** Nearly every archive ends with its end record, so the search through what might be a comment is spared. */
+function endWithoutComment(reading: ZipReading): DirectoryPlace | null {
+  const { source } = reading;
+  const start = clamp(source.size - END_SIZE - LOCATOR_SIZE, source.size);
+  const tail = source.read(start, source.size - start);
+  const at = tail.length - END_SIZE;
+  if (at < 0 || tail.readUInt32LE(at) !== END_SIGNATURE || tail.readUInt16LE(at + 20) !== 0) return null;
+  const place = placeOf(reading, tail, at, start);
+  return typeof place === 'string' ? null : place;
+}
+
+function searchEnd(reading: ZipReading): DirectoryPlace | null {
   const { source, findings } = reading;
   const tailStart = clamp(source.size - END_SIZE - LONGEST_COMMENT - LOCATOR_SIZE, source.size);
   const tail = source.read(tailStart, source.size - tailStart);
