@@ -13,6 +13,8 @@ import { torchsnapshot } from './torchsnapshot.ts';
 import { orbax } from './orbax.ts';
 import { safetensors } from './safetensors.ts';
 import { keras } from './keras.ts';
+import { kerasBackup } from './keras-backup.ts';
+import { kerasSharded } from './keras-sharded.ts';
 import { npy } from './npy.ts';
 import { npz } from './npz.ts';
 import { torchLegacy } from './torch-legacy.ts';
@@ -50,6 +52,7 @@ export const DIRECTORY_FORMATS: readonly DirectoryFormat[] = [
   torchsnapshot,
   dcp,
   orbax,
+  kerasBackup,
 ];
 
-export const FILE_SET_FORMATS: readonly FileSetFormat[] = [composer, safetensorsSharded, nvrxLocal, tensorflow];
+export const FILE_SET_FORMATS: readonly FileSetFormat[] = [composer, safetensorsSharded, nvrxLocal, tensorflow, kerasSharded];

@@ -59,7 +59,7 @@ export function openTree(path: string): { tree: Tree; file: string | null } {
 }
 
 /** A file that makes sense only with its siblings; for these the whole folder is listed. */
-const SET_MEMBER = /\.index(\.json)?$|\.data-\d{5}-of-\d{5}$|-\d{5}-of-\d{5}\.(safetensors|bin)$/;
+const SET_MEMBER = /\.index(\.json)?$|\.weights\.json$|_\d{5}\.weights\.h5$|\.data-\d{5}-of-\d{5}$|-\d{5}-of-\d{5}\.(safetensors|bin)$/;
 
 class ListedDirectory implements Directory {
   readonly path: string;

@@ -71,8 +71,8 @@ def main(out_dir: str) -> None:
         ("keras-legacy-h5", trained, "save", "step-100.h5", "hdf5", 100, whole, "none"),
         ("keras-weights-h5", trained, "weights", "step-100.weights.h5", "hdf5", 100, whole, "none"),
         ("keras-weights-only-h5", bare, "weights", "model.weights.h5", "hdf5", None, ["weights"], "none"),
-        ("keras-sharded-weights", trained, "shards", "step-100.weights.json", "keras", 100, whole, "none"),
-        ("keras-backup", None, None, "backup", "keras", 75, whole, "none"),
+        ("keras-sharded-weights", trained, "shards", "step-100.weights.json", "keras-sharded", 100, whole, "none"),
+        ("keras-backup", None, None, "backup", "keras-backup", 75, whole, "none"),
     ):
         data = start_fixture(out_dir, fixture)
         if model is None:

@@ -14,6 +14,12 @@ export const KERAS_CODES = {
     explain:
       'Keras writes `metadata.json` with its version into every archive. It is missing here; the load does not need it, but no writer leaves it out.',
   },
+  KERAS_SHARD_UNUSED: {
+    effect: 'warning',
+    title: 'A weights file that the index does not name',
+    explain:
+      'Beside the shards that the index of the weights names lies one more of the same save name. An earlier save had more shards. Keras does not load it.',
+  },
   KERAS_LAMBDA: {
     effect: 'security',
     title: 'The model carries code of its own',
