@@ -34,7 +34,7 @@ export function walkChunks(image: Image, chunking: Chunking, visit: (chunk: Chun
       return;
     case 'implicit':
       image.demand(address, count * chunkBytes, 'the chunks of a dataset');
-      image.spend(count);
+      image.budget.spend('entries', count);
       for (let i = 0; i < count; i++) visit({ address: address + i * chunkBytes, size: null, filterMask: 0 });
       return;
     case 'tree-1':

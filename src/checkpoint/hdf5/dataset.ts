@@ -65,9 +65,9 @@ export function checkStorage(image: Image, dataset: Dataset, name: string, findi
   }
   demandSize(image, layout, bytes, what);
   if (layout.kind === 'contiguous') {
-    if (layout.address === null) throw notWritten(image, what, 'none of its bytes were');
+    if (layout.address === null) throw notWritten(what, 'none of its values were');
     image.demand(layout.address, bytes, what);
-    image.extents.claimData(image.at(layout.address), bytes, what);
+    image.extents.claim(image.at(layout.address), bytes, what);
   }
   findings.payloadBytes += bytes;
 }
@@ -82,10 +82,8 @@ function demandSize(image: Image, layout: Unchunked, bytes: number, what: string
   });
 }
 
-function notWritten(image: Image, what: string, part: string): Fault {
-  return new Fault('HDF5_NOT_WRITTEN', `${what} has a shape, but ${part} ever written; a loader would get the fill value, zero, for them`, {
-    offset: image.at(0),
-  });
+function notWritten(what: string, part: string): Fault {
+  return new Fault('HDF5_NOT_WRITTEN', `${what} has a shape, but ${part} ever written: a loader gets the fill value, zero, in their place`);
 }
 
 interface Chunked extends Dataset {
@@ -99,7 +97,6 @@ function checkChunks(image: Image, dataset: Chunked, what: string, findings: Fin
     throw new Fault(
       'HDF5_SIZE_MISMATCH',
       `${what} has ${shape.length} dimensions and elements of ${dataset.type.size} bytes, its chunks do not`,
-      { offset: image.at(0) },
     );
   }
   const count = shape.reduce((product, size, i) => product * Math.ceil(size / (chunk[i] as number)), 1);
@@ -107,9 +104,9 @@ function checkChunks(image: Image, dataset: Chunked, what: string, findings: Fin
   let found = 0;
   walkChunks(image, { index, rank: shape.length, chunkBytes, count }, (record) => {
     found++;
-    addChunk(image, dataset, { record, chunkBytes, what: `${what}, chunk ${found}` }, findings);
+    addChunk(image, dataset, { record, chunkBytes, what }, findings);
   });
-  if (found < count) throw notWritten(image, what, `only ${found} of its ${count} chunks were`);
+  if (found < count) throw notWritten(what, `only ${found} of its ${count} chunks were`);
 }
 
 interface Chunk {
@@ -124,20 +121,22 @@ function addChunk(image: Image, { pipeline, layout, type }: Chunked, { record, c
   const growth = layout.leavesEdgesUnfiltered ? null : fixedGrowth(pipeline, filterMask);
   const offset = image.at(address);
   if (growth !== null && stored !== chunkBytes + growth) {
-    throw new Fault('HDF5_SIZE_MISMATCH', `${what} must take ${chunkBytes + growth} bytes, its index says ${stored}`, {
+    throw new Fault('HDF5_SIZE_MISMATCH', `a chunk of ${what} must take ${chunkBytes + growth} bytes, its index says ${stored}`, {
       offset,
       expected: `${chunkBytes + growth} bytes`,
       found: `${stored} bytes`,
     });
   }
   image.demand(address, stored, what);
-  image.extents.claimData(offset, stored, what);
+  image.extents.claim(offset, stored, what);
   if (layout.leavesEdgesUnfiltered || !endsWithChecksum(pipeline, filterMask) || stored < 4) {
     findings.payloadBytes += stored;
     return;
   }
   const length = stored - 4;
   const { file, base } = image.source;
+  // A check takes more memory than any other entry.
+  image.budget.spend('entries');
   findings.payloadBytes += length;
   findings.checks.push({
     algorithm: 'fletcher32',

@@ -71,7 +71,7 @@ function readIndexBlock(image: Image, address: number, growth: Growth, elements:
   const length = 10 + addressBytes + growth.indexElements * growth.elementBytes + (directBlocks + superBlocks) * addressBytes;
   const fields = image.checkedFields(address, length, WHAT);
   readHead(fields, 'EAIB', growth);
-  image.spend(growth.indexElements + directBlocks + superBlocks);
+  image.budget.spend('entries', growth.indexElements + directBlocks + superBlocks);
   elements.read(fields, growth.client, growth.indexElements);
   for (let index = 0; index < direct; index++) {
     const shape = superBlockShape(growth, index);
@@ -95,7 +95,7 @@ function readSuperBlock(
   const shape = superBlockShape(growth, index);
   const pages = shape.elements > growth.pageElements ? shape.elements / growth.pageElements : 0;
   const mapBytes = shape.blocks * Math.ceil(pages / 8);
-  image.spend(shape.blocks);
+  image.budget.spend('entries', shape.blocks);
   const length = 10 + image.widths.address + growth.offsetBytes + mapBytes + shape.blocks * image.widths.address;
   const fields = image.checkedFields(address, length, WHAT);
   readHead(fields, 'EASB', growth);
@@ -122,15 +122,15 @@ function readDataBlock(image: Image, address: number, block: DataBlock, elements
   readHead(fields, 'EADB', growth);
   fields.skip(growth.offsetBytes);
   if (pageMap === null) {
-    image.spend(block.elements);
+    image.budget.spend('entries', block.elements);
     elements.read(fields, growth.client, block.elements);
     return;
   }
   const pageBytes = growth.pageElements * growth.elementBytes + 4;
   for (let page = 0; page < pageMap.pages; page++) {
-    image.spend();
+    image.budget.spend('entries');
     if (!isBitSet(pageMap.map, pageMap.first + page)) continue;
-    image.spend(growth.pageElements);
+    image.budget.spend('entries', growth.pageElements);
     elements.read(image.checkedFields(address + prefix + page * pageBytes, pageBytes, WHAT), growth.client, growth.pageElements);
   }
 }

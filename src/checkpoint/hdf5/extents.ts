@@ -1,27 +1,17 @@
 import { Fault } from '../fault.ts';
 
-/** Which bytes of the file belong to what. In a sound file nothing lies over anything else. */
+/**
+ * Which bytes of the file belong to what. In a sound file nothing lies over anything else, but for structures that are met again
+ * under the same address. Kept in plain arrays: there can be a million.
+ */
 export class Extents {
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   readonly #names: string[] = [];
-  readonly #known = new Map<number, number>();
 
-  /** A structure; it may be met again under the same address. */
+  /** `what` should be one string for many extents. */
   claim(start: number, length: number, what: string): void {
-    if (this.#known.get(start) === start + length) return;
-    this.#add(start, length, what);
-  }
-
-  /** Raw data; no two datasets share it. */
-  claimData(start: number, length: number, what: string): void {
-    if (length > 0 && this.#known.has(start)) throw overlap(start, what, 'something else');
-    this.#add(start, length, what);
-  }
-
-  #add(start: number, length: number, what: string): void {
     if (length === 0) return;
-    this.#known.set(start, start + length);
     this.#starts.push(start);
     this.#ends.push(start + length);
     this.#names.push(what);
@@ -29,19 +19,25 @@ export class Extents {
 
   /** Throws a {@link Fault} when two extents overlap. */
   demandDisjoint(): void {
-    const order = Uint32Array.from(this.#starts.keys()).sort((a, b) => (this.#starts[a] as number) - (this.#starts[b] as number));
-    let end = 0;
-    let owner = '';
+    const starts = this.#starts;
+    const order = Uint32Array.from(starts.keys()).sort((a, b) => (starts[a] as number) - (starts[b] as number));
+    let previous = -1;
     for (const i of order) {
-      const start = this.#starts[i] as number;
-      const what = this.#names[i] as string;
-      if (start < end) throw overlap(start, what, owner);
-      end = this.#ends[i] as number;
-      owner = what;
+      if (previous >= 0 && this.#overlap(previous, i)) {
+        const offset = starts[i] as number;
+        throw new Fault('HDF5_OVERLAP', `${this.#names[i]} at byte ${offset} lies over ${this.#names[previous]}`, { offset });
+      }
+      previous = i;
     }
+  }
+
+  #overlap(earlier: number, later: number): boolean {
+    if ((this.#starts[later] as number) >= (this.#ends[earlier] as number)) return false;
+    const isSame = this.#starts[later] === this.#starts[earlier] && this.#ends[later] === this.#ends[earlier];
+    return !isSame || this.#names[later] !== this.#names[earlier] || isData(this.#names[later] as string);
   }
 }
 
-function overlap(offset: number, what: string, other: string): Fault {
-  return new Fault('HDF5_OVERLAP', `${what} at byte ${offset} lies over ${other}`, { offset });
+function isData(what: string): boolean {
+  return what.startsWith('dataset ');
 }

@@ -24,7 +24,7 @@ export function walkFixedArray(image: Image, address: number, elements: ChunkEle
   elements.demandSize(fields, client, elementBytes);
   if (pageBits > 32) fields.fail(`its pages have 2^${pageBits} elements`);
   if (data === null) return;
-  image.spend(count);
+  image.budget.spend('entries', count);
   readDataBlock(image, data, { address, client, elementBytes, pageElements: 2 ** pageBits, count }, elements);
 }
 

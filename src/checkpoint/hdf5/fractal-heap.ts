@@ -99,7 +99,7 @@ export class FractalHeap {
         throw new Fault('HDF5_STRUCTURE_INVALID', 'a heap leads back into itself', { offset: this.#image.at(next.address) });
       seen.add(next.address);
       for (const child of readIndirectBlock(this.#image, this.#shape, next)) {
-        this.#image.spend();
+        this.#image.budget.spend('entries');
         if (child.rows === 0) this.#blocks.push(child);
         else pending.push(child);
       }

@@ -1,7 +1,7 @@
 import { hex32 } from '../../core/checksums.ts';
 import { Fault } from '../fault.ts';
-import { LIMITS } from '../limits.ts';
 import type { ByteSource } from '../source/byte-source.ts';
+import { Budget } from './budget.ts';
 import { Extents } from './extents.ts';
 import { Fields, type Widths } from './fields.ts';
 import { lookup3 } from './lookup3.ts';
@@ -9,44 +9,31 @@ import type { Superblock } from './superblock.ts';
 
 /** Largest single structure that is read: object headers, heaps and index blocks of real files have kilobytes. */
 const MAX_BLOCK_BYTES = 32 * 1024 * 1024;
-/** Characters of all names together. */
-const MAX_NAME_BYTES = 32 * 1024 * 1024;
+
+/** What every superblock takes at least: version 2 with addresses of two bytes. */
+const MIN_SUPERBLOCK_BYTES = 24;
 
 /** The bytes of an HDF5 file by address, and the account of what lies where and how much was read. */
 export class Image {
   readonly source: ByteSource;
   readonly widths: Widths;
   readonly extents = new Extents();
+  readonly budget = new Budget();
   readonly #base: number;
   readonly #end: number;
-  #entries = 0;
-  #nameBytes = 0;
 
   constructor(source: ByteSource, { widths, base, end }: Superblock) {
     this.source = source;
     this.widths = widths;
     this.#base = base;
     this.#end = end;
+    // An address that was zeroed leads here.
+    this.extents.claim(base, MIN_SUPERBLOCK_BYTES, 'the superblock');
   }
 
   /** Where an address lies in the source. */
   at(address: number): number {
     return this.#base + address;
-  }
-
-  /** Counts what was met against the limit of entries, so that no loop outlives it. */
-  spend(entries = 1): void {
-    this.#entries += entries;
-    if (this.#entries > LIMITS.entries) throw new Fault('LIMIT_EXCEEDED', `more than ${LIMITS.entries} objects, index entries and blocks`);
-  }
-
-  get isExhausted(): boolean {
-    return this.#entries > LIMITS.entries || this.#nameBytes > MAX_NAME_BYTES;
-  }
-
-  spendName(bytes: number): void {
-    this.#nameBytes += bytes;
-    if (this.#nameBytes > MAX_NAME_BYTES) throw new Fault('LIMIT_EXCEEDED', `names of more than ${MAX_NAME_BYTES} bytes in all`);
   }
 
   /** Demands that the range lies inside the file. */
@@ -71,6 +58,7 @@ export class Image {
         offset: this.at(address),
       });
     }
+    this.budget.spend('bytes of metadata', length);
     const bytes = this.source.read(this.at(address), length);
     if (bytes.length < length) throw new Fault('HDF5_TRUNCATED', `the file ends inside ${what}`, { offset: this.at(address) });
     return bytes;

@@ -2,7 +2,7 @@ import { walkDense } from './dense.ts';
 import { Fields } from './fields.ts';
 import type { Image } from './image.ts';
 import { MESSAGE, type Message } from './object-header.ts';
-import { readSymbolTable } from './symbol-table.ts';
+import { walkSymbolTable } from './symbol-table.ts';
 
 /** A member of a group. Only hard links have an address; the others name something elsewhere. */
 export interface Link {
@@ -13,15 +13,13 @@ export interface Link {
 const NAME_INDEX = 5;
 const MAX_NAME_BYTES = 64 * 1024;
 
-/** The members of the group whose header holds these messages. Throws a {@link Fault} where they cannot be found. */
-export function readLinks(image: Image, messages: readonly Message[]): Link[] {
-  const links: Link[] = [];
+/** Visits the members of the group whose header holds these messages. Throws a {@link Fault} where they cannot be found. */
+export function walkLinks(image: Image, messages: readonly Message[], visit: (link: Link) => void): void {
   for (const message of messages) {
-    if (message.type === MESSAGE.symbolTable) readSymbolTable(image, message, links);
-    else if (message.type === MESSAGE.link) links.push(readLink(image, message.data, message.at));
-    else if (message.type === MESSAGE.linkInfo) readDenseLinks(image, message, links);
+    if (message.type === MESSAGE.symbolTable) walkSymbolTable(image, message, visit);
+    else if (message.type === MESSAGE.link) visit(readLink(image, message.data, message.at));
+    else if (message.type === MESSAGE.linkInfo) walkDenseLinks(image, message, visit);
   }
-  return links;
 }
 
 /** True when the header is that of a group. */
@@ -29,7 +27,7 @@ export function isGroup(messages: readonly Message[]): boolean {
   return messages.some(({ type }) => type === MESSAGE.symbolTable || type === MESSAGE.link || type === MESSAGE.linkInfo);
 }
 
-function readDenseLinks(image: Image, { data, at }: Message, links: Link[]): void {
+function walkDenseLinks(image: Image, { data, at }: Message, visit: (link: Link) => void): void {
   const fields = new Fields(data, image.widths, 'the index of a group', at);
   fields.version(0);
   if (fields.u8() & 1) fields.skip(8);
@@ -37,7 +35,7 @@ function readDenseLinks(image: Image, { data, at }: Message, links: Link[]): voi
   const index = fields.address();
   if (heap === null || index === null) return;
   // A record is the hash of the name, then the place in the heap.
-  walkDense(image, { heap, index, kind: NAME_INDEX, idAt: 4 }, (bytes, start) => links.push(readLink(image, bytes, start)));
+  walkDense(image, { heap, index, kind: NAME_INDEX, idAt: 4 }, (bytes, start) => visit(readLink(image, bytes, start)));
 }
 
 function readLink(image: Image, bytes: Buffer, at: number): Link {
@@ -49,7 +47,7 @@ function readLink(image: Image, bytes: Buffer, at: number): Link {
   if (flags & 16) fields.skip(1);
   const nameBytes = fields.uint(1 << (flags & 3));
   if (nameBytes > MAX_NAME_BYTES) fields.fail(`its name has ${nameBytes} bytes`);
-  image.spendName(nameBytes);
+  image.budget.spend('bytes of names', nameBytes);
   const name = fields.bytes(nameBytes).toString('utf8');
   if (kind !== 0) return { name, target: kind === 1 ? 'soft' : 'external' };
   return { name, target: fields.address() ?? fields.fail(`it leads nowhere`) };

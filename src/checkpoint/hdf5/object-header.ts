@@ -31,7 +31,6 @@ interface Block {
 }
 
 const WHAT = 'an object header';
-const MAX_MESSAGES = 100_000;
 
 /** All messages of the object at an address, those of continuation blocks included. Throws a {@link Fault}. */
 export function readObjectHeader(image: Image, address: number): Message[] {
@@ -104,14 +103,14 @@ function readBlocks(image: Image, first: Block, open: (block: Block) => OpenBloc
   const known = new Set([first.address]);
   const messages: Message[] = [];
   for (const block of blocks) {
-    image.spend();
+    image.budget.spend('entries');
     const { fields, headBytes, read } = open(block);
     while (fields.remaining >= headBytes) {
+      image.budget.spend('messages');
       const { type, size, flags } = read(fields);
       const message = { type, isShared: (flags & 2) !== 0, at: fields.start + fields.position, data: fields.bytes(size) };
       if (type === MESSAGE.continuation) blocks.push(continuation(image, message, known));
       else if (type !== 0) messages.push(message);
-      if (messages.length > MAX_MESSAGES) throw new Fault('LIMIT_EXCEEDED', `an object header holds more than ${MAX_MESSAGES} messages`);
     }
   }
   return messages;

@@ -9,6 +9,8 @@ export const SIGNATURE = Buffer.from('894844460d0a1a0a', 'hex');
 const MAX_USER_BLOCK = 64 * 1024;
 /** Bytes of the longest superblock: version 1 with addresses of 32 bytes. */
 const MAX_BYTES = 256;
+/** Bits 0 to 2 exist. */
+const KNOWN_FLAGS = 7;
 
 export interface Superblock {
   readonly version: number;
@@ -67,7 +69,7 @@ function readOld(bytes: Buffer, version: number, at: number): Superblock {
   fields.skip(16);
   if (fields.u16() === 0 || fields.u16() === 0) fields.fail('it gives group nodes no room');
   const flags = fields.u32();
-  if (flags > 0xff) fields.fail(`its flags are ${flags}`);
+  if (flags > KNOWN_FLAGS) fields.fail(`its flags are ${flags}`);
   if (version === 1) fields.skip(4);
   const addresses = readAddresses(fields, at);
   const driver = fields.address();

@@ -18,7 +18,7 @@ export function walkTree1(image: Image, tree: Tree1, visit: (key: Buffer, child:
     if (seen.has(next.address))
       throw new Fault('HDF5_STRUCTURE_INVALID', 'a B-tree leads back into itself', { offset: image.at(next.address) });
     seen.add(next.address);
-    image.spend();
+    image.budget.spend('entries');
     const { level, children } = readNode(image, tree, next.address);
     if (next.level !== null && level !== next.level) {
       throw new Fault(
@@ -31,7 +31,7 @@ export function walkTree1(image: Image, tree: Tree1, visit: (key: Buffer, child:
         },
       );
     }
-    image.spend(children.length);
+    image.budget.spend('entries', children.length);
     if (level === 0) for (const { key, address } of children) visit(key, address);
     else for (const { address } of children.reverse()) pending.push({ address, level: level - 1 });
   }

@@ -38,7 +38,7 @@ export function walkTree2(image: Image, tree: Tree2, visit: (record: Buffer, kin
     if (seen.has(node.address))
       throw new Fault('HDF5_STRUCTURE_INVALID', 'a B-tree leads back into itself', { offset: image.at(node.address) });
     seen.add(node.address);
-    image.spend(1 + node.records);
+    image.budget.spend('entries', 1 + node.records);
     readNode(image, shape, node, { visit, pending });
   }
 }

@@ -10,7 +10,7 @@ import { integerValue } from './datatype.ts';
 import { walkDense } from './dense.ts';
 import { Fields } from './fields.ts';
 import type { Image } from './image.ts';
-import { isGroup, readLinks } from './links.ts';
+import { isGroup, walkLinks } from './links.ts';
 import { MESSAGE, type Message, readObjectHeader } from './object-header.ts';
 
 /** Names are for people and for telling weights from optimizer state; longer paths are cut. */
@@ -29,12 +29,12 @@ export function walkObjects(image: Image, root: number, findings: Findings): num
   const pending: Pending[] = [{ address: root, path: '', depth: 0 }];
   const seen = new Set<number>();
   let datasets = 0;
-  for (let next = pending.pop(); next !== undefined && !image.isExhausted; next = pending.pop()) {
+  for (let next = pending.pop(); next !== undefined && !image.budget.isExhausted; next = pending.pop()) {
     const object = next;
     if (seen.has(object.address)) continue;
     seen.add(object.address);
     reportFaults(source, findings, () => {
-      image.spend();
+      image.budget.spend('entries');
       const messages = readObjectHeader(image, object.address);
       if (isDataset(messages)) {
         datasets++;
@@ -53,13 +53,24 @@ interface Walk {
 
 function pushMembers(image: Image, { path, depth }: Pending, messages: readonly Message[], { pending, findings }: Walk): void {
   if (depth >= LIMITS.depth) throw new Fault('LIMIT_EXCEEDED', `groups nest deeper than ${LIMITS.depth}`);
-  const links = readLinks(image, messages);
-  for (const { name, target } of links.reverse()) {
+  const first = pending.length;
+  walkLinks(image, messages, ({ name, target }) => {
     const member = (path === '' ? name : `${path}/${name}`).slice(0, MAX_PATH);
+    image.budget.spend('bytes of names', member.length);
     if (typeof target === 'number') pending.push({ address: target, path: member, depth: depth + 1 });
     else if (target === 'external') {
       findings.add('HDF5_ELSEWHERE', { file: image.source.file }, 'a link leads to another file, which is not judged with this one');
     }
+  });
+  reverseFrom(pending, first);
+}
+
+/** What is pushed first shall be met first. */
+function reverseFrom(list: Pending[], first: number): void {
+  for (let low = first, high = list.length - 1; low < high; low++, high--) {
+    const swapped = list[low] as Pending;
+    list[low] = list[high] as Pending;
+    list[high] = swapped;
   }
 }
 
