@@ -26,7 +26,8 @@ def main(out_dir: str) -> None:
 
     data = start_fixture(out_dir, "safetensors-single")
     save_file(weights, data / "model.safetensors", metadata={"format": "pt", "step": "100"})
-    write_fixture(data, path="model.safetensors", format="safetensors", step=None, versions=versions, **common)
+    facts = common | {"content": ("weights", "step")}
+    write_fixture(data, path="model.safetensors", format="safetensors", step=100, versions=versions, **facts)
 
     data = start_fixture(out_dir, "safetensors-mixed")
     mixed = {
