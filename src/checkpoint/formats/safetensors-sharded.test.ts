@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -95,5 +95,29 @@ describe('sharded safetensors', () => {
       metadata.total_size += 4;
     });
     expect(codes()).toEqual(['SHARD_TOTAL_SIZE']);
+  });
+});
+
+describe('sharded torch weights', () => {
+  const SHARD = 'pytorch_model-00001-of-00001.bin';
+  const weights = fileURLToPath(new URL('../../../test/fixtures/whole/torch-zip-weights/data', import.meta.url));
+
+  function writeShards(names: readonly string[]): void {
+    for (const name of readdirSync(folder)) rmSync(join(folder, name));
+    const [name] = readdirSync(weights);
+    cpSync(join(weights, name ?? ''), join(folder, SHARD));
+    const weight_map = Object.fromEntries(names.map((tensor) => [tensor, SHARD]));
+    writeFileSync(join(folder, 'pytorch_model.bin.index.json'), JSON.stringify({ metadata: {}, weight_map }));
+  }
+
+  it('are compared with their index by the names in the pickle', () => {
+    writeShards(['embed.weight', 'no.such.tensor']);
+    const { format, findings } = inspectPath(folder);
+    expect(format).toBe('safetensors-sharded');
+    expect(findings.content.found.weights).toEqual([SHARD]);
+    expect(findings.evidence).toMatchObject([
+      { code: 'SHARD_TENSOR_MISSING', expected: 'no.such.tensor' },
+      { code: 'SHARD_TENSOR_UNLISTED' },
+    ]);
   });
 });

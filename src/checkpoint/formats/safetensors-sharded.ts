@@ -31,7 +31,7 @@ function claim(directory: Directory): readonly FileSet[] {
   for (const { name } of directory.files(/\.index(\.[\w-]+)?\.json$/)) {
     const group = groupOfIndex(name);
     if (group === null) continue;
-    sets.push({ name: group, members: [name, ...membersOfIndex(directory, name, groups.get(group) ?? [])] });
+    sets.push({ name, members: [name, ...membersOfIndex(directory, name, groups.get(group) ?? [])] });
     groups.delete(group);
   }
   for (const [group, members] of groups) if (!isSelfContained(members)) sets.push({ name: group, members });

@@ -1,11 +1,13 @@
 import { excerpt, printable } from '../../core/printable.ts';
 import { Findings } from '../findings.ts';
+import { asDict, dictEntries } from '../pickle/value.ts';
 import { expectShardIndex, type ShardIndex } from '../safetensors/shard-index.ts';
 import { groupOfIndex, parseShardName } from '../safetensors/shard-names.ts';
 import type { Directory } from '../source/directory.ts';
 import { openMember } from '../source/open-member.ts';
 import type { Probe } from './format.ts';
 import { inspectSafetensors, safetensors } from './safetensors.ts';
+import { readObject } from './torch-member.ts';
 
 /** Inspects an index (`model.safetensors.index.json`, `pytorch_model.bin.index.json`) and every shard it names. */
 export function inspectShardIndex(directory: Directory, name: string, findings: Findings, probe: Probe): void {
@@ -38,7 +40,7 @@ function inspectShard(shard: Shard, findings: Findings, probe: Probe): void {
     return;
   }
   if (!file.endsWith('.safetensors')) {
-    findings.merge(probe.inspectFile(directory, file).findings);
+    inspectTorchShard(shard, findings, probe);
     return;
   }
   const source = openMember(directory, file, findings);
@@ -49,6 +51,16 @@ function inspectShard(shard: Shard, findings: Findings, probe: Probe): void {
   }
   const header = inspectSafetensors(source, findings);
   if (header !== null) compareTensors(shard, new Set(header.tensors.map(({ name }) => name)), findings);
+}
+
+/** The older kind: a torch file with a dictionary of tensors. */
+function inspectTorchShard(shard: Shard, findings: Findings, probe: Probe): void {
+  const { directory, file } = shard;
+  const { value } = readObject(directory, file, findings, probe);
+  findings.content.add('weights', directory.pathOf(file));
+  const names = new Set<string>();
+  for (const [name] of dictEntries(value)) names.add(name);
+  if (asDict(value) !== null) compareTensors(shard, names, findings);
 }
 
 function compareTensors({ directory, file, tensors }: Shard, present: ReadonlySet<string>, findings: Findings): void {
