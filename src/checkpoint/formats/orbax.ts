@@ -14,6 +14,7 @@ const MARKER = 'commit_success.txt';
 const ARRAY_HANDLER = /(Standard|PyTree)CheckpointHandler$/;
 /** Items looked into before a folder is claimed by what lies below it. */
 const MAX_LOOKS = 32;
+const MAX_NESTING = 3;
 
 /** Orbax checkpoints: one folder per step, with one item or several in folders of their own. */
 export const orbax: DirectoryFormat = {
@@ -39,11 +40,8 @@ export const orbax: DirectoryFormat = {
     // What an unfinished save holds proves nothing, and half-written files in it would pass for damaged ones.
     if (findings.has('ORBAX_NOT_COMMITTED')) return;
     reportMissingItems(directory, metadata, findings);
-    if (items.length === 0) inspectArrayItem({ folder: directory, name: '' }, findings, isRecent);
-    for (const item of items) {
-      const isReplaced = directory.has(item.name.slice(0, item.name.indexOf(TEMPORARY)));
-      inspectItem(item, findings, { isRecent, isReplaced, handler: handlerOf(metadata, item.name) });
-    }
+    if (items.length === 0) inspectItem(directory, findings, { name: '', isRecent, handler: singleHandler(metadata) });
+    else inspectItems(directory, items, findings, (name) => ({ name, isRecent, handler: handlerOf(metadata, name) }));
   },
 };
 
@@ -114,6 +112,12 @@ function handlerOf(metadata: JsonObject | null, item: string): string {
   return typeof handler === 'string' ? handler : '';
 }
 
+/** Of a checkpoint that is one item. Where nothing names another, it is a tree of arrays, as nearly all are. */
+function singleHandler(metadata: JsonObject | null): string {
+  const handler = handlersOf(metadata);
+  return typeof handler === 'string' ? handler : 'StandardCheckpointHandler';
+}
+
 function reportMissingItems(directory: Directory, metadata: JsonObject | null, findings: Findings): void {
   const handlers = handlersOf(metadata);
   if (!isObject(handlers)) return;
@@ -124,17 +128,32 @@ function reportMissingItems(directory: Directory, metadata: JsonObject | null, f
   }
 }
 
-/** `isReplaced`: the finished item is there too, so what is left of an unfinished one does no harm. */
-function inspectItem(folder: Directory, findings: Findings, of: { isRecent: boolean; isReplaced: boolean; handler: string }): void {
-  const { name } = folder;
-  if (name.includes(TEMPORARY)) {
-    const message = `${printable(folder.path)} is an item that was still being written when the save stopped`;
-    if (!of.isReplaced) findings.add('ORBAX_UNFINISHED', { file: folder.path }, message);
-    return;
+interface ItemFacts {
+  /** The item's name, with those of the items it lies in before it. */
+  readonly name: string;
+  readonly isRecent: boolean;
+  readonly handler: string;
+}
+
+/** Items of several parts, a random key and what kind it is for example, hold others. */
+function inspectItems(parent: Directory, items: readonly Directory[], findings: Findings, factsOf: (item: string) => ItemFacts): void {
+  for (const item of items) {
+    if (!item.name.includes(TEMPORARY)) inspectItem(item, findings, factsOf(item.name));
+    // What is left of an unfinished item beside the finished one does no harm.
+    else if (!parent.has(item.name.slice(0, item.name.indexOf(TEMPORARY)))) {
+      const message = `${printable(item.path)} is an item that was still being written when the save stopped`;
+      findings.add('ORBAX_UNFINISHED', { file: item.path }, message);
+    }
   }
+}
+
+function inspectItem(folder: Directory, findings: Findings, { name, isRecent, handler }: ItemFacts): void {
   const need = needOfKey(name);
-  if (need === 'rng' || need === 'scheduler') findings.content.add(need, name);
-  if (holdsArrays(folder) || ARRAY_HANDLER.test(of.handler)) inspectArrayItem({ folder, name }, findings, of.isRecent);
+  if (need === 'rng' || need === 'scheduler') findings.content.add(need, printable(name));
+  if (holdsArrays(folder) || ARRAY_HANDLER.test(handler)) inspectArrayItem({ folder, name }, findings, isRecent);
   // A JSON item is one file of this name.
   else if (folder.entries.get('metadata')?.kind === 'file') readDocument(folder, 'metadata', findings);
+  else if (name.split('/').length < MAX_NESTING) {
+    inspectItems(folder, itemsOf(folder), findings, (inner) => ({ name: `${name}/${inner}`, isRecent, handler: '' }));
+  }
 }

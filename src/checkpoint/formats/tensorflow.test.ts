@@ -130,6 +130,16 @@ describe('a damaged TensorFlow checkpoint', () => {
     expect(codes).toEqual(['TEMP_LEFTOVER']);
   });
 
+  it('is partial in the folder where TensorFlow keeps a save until it is finished', () => {
+    withFixtureCopy('tf-checkpoint', (data) => {
+      mkdirSync(join(data, 'ckpt-200_temp'));
+      renameSync(join(data, INDEX), join(data, 'ckpt-200_temp', 'part-00000-of-00001.index'));
+      renameSync(join(data, DATA), join(data, 'ckpt-200_temp', 'part-00000-of-00001.data-00000-of-00001'));
+      const { evidence } = inspectSet(join(data, 'ckpt-200_temp', 'part-00000-of-00001.index'));
+      expect(evidence.map(({ code, effect }) => [code, effect])).toEqual([['TENSORFLOW_UNFINISHED', 'partial']]);
+    });
+  });
+
   it('leaves alone a file that merely ends in .index', () => {
     withFixtureCopy('tf-checkpoint', (data) => {
       renameSync(join(data, INDEX), join(data, 'other.index'));

@@ -10,6 +10,8 @@ const INDEX = /^(.+)\.index$/s;
 const DATA = /^(.+)\.data-(\d{5})-of-(\d{5})$/s;
 const UNFINISHED = /^(.+)\.(?:index|data-\d{5}-of-\d{5})\.tempstate\d+$/s;
 
+const TEMPORARY_FOLDER = /_temp(_[0-9a-f]+)?$/;
+
 /** TensorFlow's checkpoints: `NAME.index`, which describes the tensors, and `NAME.data-0000i-of-0000n`, which hold them. */
 export const tensorflow: FileSetFormat = {
   id: 'tensorflow',
@@ -28,6 +30,11 @@ export const tensorflow: FileSetFormat = {
   inspect(set, directory, findings) {
     const indexName = `${set.name}.index`;
     reportUnfinished(set, directory, findings);
+    if (TEMPORARY_FOLDER.test(directory.name)) {
+      const message = `${printable(set.name)} lies in ${printable(directory.name)}, where TensorFlow keeps a save until it is finished`;
+      findings.add('TENSORFLOW_UNFINISHED', { file: directory.path }, message);
+      return;
+    }
     if (!directory.has(indexName)) {
       const file = directory.pathOf(indexName);
       const message = `${printable(file)} is missing, so nobody knows what the data files of ${printable(set.name)} hold`;

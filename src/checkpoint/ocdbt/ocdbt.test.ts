@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fixtureData } from '../../../test/support/fixture-copy.ts';
+import { crc32c } from '../../core/checksums.ts';
 import { openTree } from '../source/tree.ts';
 import { type BtreeNode, readBtreeNode } from './btree-node.ts';
 import { DataFiles } from './data-files.ts';
@@ -63,6 +65,15 @@ describe('an OCDBT database', () => {
       damaged[offset] = (damaged[offset] ?? 0) ^ 16;
       expect(readFrame(damaged, 'manifest'), `offset ${offset}`).toHaveProperty('problem');
     }
+  });
+
+  it('does not unfold without bound', () => {
+    const packed = zstdCompressSync(Buffer.alloc(64 * 1024 * 1024));
+    const bytes = Buffer.concat([Buffer.alloc(12), Buffer.from([0, 1]), packed, Buffer.alloc(4)]);
+    bytes.writeUInt32BE(0x0cdb3a2a, 0);
+    bytes.writeBigUInt64LE(BigInt(bytes.length), 4);
+    bytes.writeUInt32LE(crc32c(bytes.subarray(0, -4)), bytes.length - 4);
+    expect(readFrame(bytes, 'manifest')).toMatchObject({ problem: 'limit' });
   });
 
   it('never leads out of its folder', () => {

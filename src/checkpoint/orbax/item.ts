@@ -11,6 +11,8 @@ import { inspectArrayFolders } from './zarr-item.ts';
 
 const TREE = '_METADATA';
 const SHARDING = '_sharding';
+/** Texts of the tree, which are no arrays. */
+const STRINGS = '_strings.json';
 const ARRAY_METADATA = 'array_metadatas';
 const PROCESS_FILE = /^process_\d+$/;
 
@@ -31,6 +33,7 @@ export function holdsArrays(folder: Directory): boolean {
 export function inspectArrayItem({ folder, name }: Item, findings: Findings, isRecent: boolean): void {
   const tree = readTree(folder, findings, isRecent);
   readDocument(folder, SHARDING, findings);
+  readDocument(folder, STRINGS, findings);
   const processes = inspectArrayMetadata(folder, findings);
   if (processes > 0) findings.content.worldSize = Math.max(findings.content.worldSize ?? 0, processes);
   const version = tree?.zarrVersion ?? 2;

@@ -41,8 +41,12 @@ export function inspectDatabases(item: Directory, store: ArrayStore, of: { findi
 function readManifestFile(folder: Directory, findings: Findings): VersionList | null {
   const manifest = readOneManifest(folder, MANIFEST, findings);
   if (manifest?.kind !== 'numbered') return manifest;
-  const newest = folder.files(NUMBERED_MANIFEST).at(-1);
-  const versions = readOneManifest(folder, newest?.name ?? 'manifest.0000000000000001', findings);
+  // Hexadecimal numbers of one length: plain order is theirs.
+  const newest = [...folder.entries.keys()]
+    .filter((name) => NUMBERED_MANIFEST.test(name))
+    .sort()
+    .at(-1);
+  const versions = readOneManifest(folder, newest ?? 'manifest.0000000000000001', findings);
   return versions?.kind === 'single' ? versions : null;
 }
 

@@ -3,18 +3,13 @@ import { LIMITS } from '../limits.ts';
 import type { Directory } from '../source/directory.ts';
 import { parseArrayKey } from '../zarr/chunk-key.ts';
 import type { ArrayStore } from './array-store.ts';
-import { PROCESS_FOLDER } from './ocdbt-item.ts';
 
-/** Folders of an item that hold no arrays. */
-const NO_ARRAYS = /^(array_metadatas|d)$/;
+/** A folder of an item that holds no arrays. */
+const ARRAY_METADATA = 'array_metadatas';
 
 /** Reads the arrays of an item that are stored as plain files: a folder for each, with its description and its chunks. */
 export function inspectArrayFolders(item: Directory, store: ArrayStore, of: { findings: Findings; version: 2 | 3 }): void {
-  for (const { name, kind } of item.entries.values()) {
-    if (kind !== 'directory' || NO_ARRAYS.test(name) || PROCESS_FOLDER.test(name)) continue;
-    const folder = item.directory(name);
-    if (folder !== null) addFiles(folder, name, { ...of, store, depth: 0 });
-  }
+  addFiles(item, '', { ...of, store, depth: 0 });
 }
 
 interface Below {
@@ -27,10 +22,10 @@ interface Below {
 function addFiles(folder: Directory, key: string, of: Below): void {
   const { store, findings, version, depth } = of;
   for (const { name, kind } of folder.entries.values()) {
-    const path = `${key}/${name}`;
+    const path = key + name;
     if (kind === 'directory') {
-      const child = depth < LIMITS.treeDepth ? folder.directory(name) : null;
-      if (child !== null) addFiles(child, path, { ...of, depth: depth + 1 });
+      const child = depth < LIMITS.treeDepth && path !== ARRAY_METADATA ? folder.directory(name) : null;
+      if (child !== null) addFiles(child, `${path}/`, { ...of, depth: depth + 1 });
       continue;
     }
     const parsed = parseArrayKey(path, version);

@@ -17,19 +17,22 @@ export type StringTensor =
   /** The lengths alone are longer than what may be read here. */
   | { readonly kind: 'long' };
 
+const LONGEST_VARINT = 10;
+const CHECKSUM_BYTES = 4;
+
 /**
  * A string tensor is stored as the lengths of its strings (varints), a checksum of the lengths, then the text. Its checksum in the
  * index runs over the lengths as fixed-width numbers, the stored checksum of the lengths, and the text: not over the bytes as they
  * lie in the file. Lengths and their checksum are verified here; from them and the index follows the checksum of the text alone.
  */
 export function readStringTensor(source: ByteSource, entry: BundleEntry, at: { isBigEndian: boolean; maxBytes: number }): StringTensor {
-  const head = source.read(0, Math.min(entry.size, at.maxBytes));
-  const cursor = new ByteCursor(head);
   if (entry.elements > entry.size) return { kind: 'corrupt', says: `is too short for the lengths of ${entry.elements} strings` };
+  const head = source.read(0, Math.min(entry.size, entry.elements * LONGEST_VARINT + CHECKSUM_BYTES, at.maxBytes));
+  const cursor = new ByteCursor(head);
   if (entry.elements > head.length) return { kind: 'long' };
   const running = { checksum: 0, text: 0 };
   for (let i = 0; i < entry.elements && !cursor.failed; i++) addLength(cursor.varint(), at.isBigEndian, running);
-  const stored = cursor.take(4);
+  const stored = cursor.take(CHECKSUM_BYTES);
   if (cursor.failed) {
     return head.length < entry.size ? { kind: 'long' } : { kind: 'corrupt', says: 'ends before the lengths of its strings do' };
   }

@@ -1,6 +1,12 @@
 import type { EvidenceKind } from '../evidence.ts';
 
 export const TENSORFLOW_CODES = {
+  TENSORFLOW_UNFINISHED: {
+    effect: 'partial',
+    title: 'TensorFlow had not finished this save',
+    explain:
+      'These are the parts that TensorFlow writes into a folder named `…_temp` and moves to their place at the end. The save was interrupted before that, or is still going on. Nothing restores from here; the folder can go when no writer is at work.',
+  },
   TENSORFLOW_INDEX_CUT: {
     effect: 'partial',
     title: 'The end of the index is missing',
