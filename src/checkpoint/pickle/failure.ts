@@ -26,9 +26,9 @@ export const PICKLE_LIMITS = {
   /** Open marks: how deep unfinished containers may nest. */
   marks: 4096,
   /** Values on the stack. */
-  stack: 4_000_000,
+  stack: 2_000_000,
   /** Distinct names one pickle may import. */
   globals: 10_000,
-  /** What the value tree may weigh, in bytes, by a rough count. */
-  weight: 96 * 1024 * 1024,
+  /** What the value tree may weigh, in bytes; the collector lets the process grow to about twice that before it acts. */
+  weight: 88 * 1024 * 1024,
 } as const;

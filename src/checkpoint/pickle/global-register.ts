@@ -20,7 +20,8 @@ export interface GlobalRecord {
 
 /** Every name a load would import, once each, with the most that it would do with it. */
 export class GlobalRegister {
-  readonly #records = new Map<string, GlobalRecord>();
+  readonly #byName = new Map<string, PickleGlobal>();
+  readonly #records = new Map<PickleGlobal, GlobalRecord>();
   /** Where the result of another call, or an object from outside, would be called. */
   readonly computedCalls: number[] = [];
 
@@ -33,11 +34,12 @@ export class GlobalRegister {
   }
 
   find(module: string, name: string): PickleGlobal | null {
-    return this.#records.get(`${module}\n${name}`)?.global ?? null;
+    return this.#byName.get(`${module}\n${name}`) ?? null;
   }
 
   add(global: PickleGlobal): PickleGlobal {
-    this.#records.set(`${global.module}\n${global.name}`, { global, use: 'reference', offset: global.offset, changedAt: null });
+    this.#byName.set(`${global.module}\n${global.name}`, global);
+    this.#records.set(global, { global, use: 'reference', offset: global.offset, changedAt: null });
     return global;
   }
 
@@ -61,7 +63,7 @@ export class GlobalRegister {
   #recordOf(called: PickleValue): GlobalRecord | null {
     const value = classBehind(called);
     if (!isNode(value) || value.kind !== 'global') return null;
-    return this.#records.get(`${value.module}\n${value.name}`) ?? null;
+    return this.#records.get(value) ?? null;
   }
 }
 

@@ -1,11 +1,13 @@
+import { Containers, emptyDict } from './containers.ts';
 import { PICKLE_LIMITS, PickleFailure } from './failure.ts';
 import { GlobalRegister } from './global-register.ts';
+import { Interned, isSize } from './interned.ts';
 import { PickleMemo } from './memo.ts';
 import type { PickleCall, PickleDict, PickleGlobal, PicklePersistent, PickleSequence, PickleValue } from './value.ts';
 import { isNode } from './value.ts';
 
-/** Rough weights in bytes of what the value tree is made of. */
-const WEIGHT = { sequence: 80, dict: 160, call: 120, leaf: 48, slot: 10 } as const;
+/** Weights in bytes of what the value tree is made of, as V8 holds it; `growth` is what an array reserves when it grows. */
+const WEIGHT = { sequence: 90, dict: 100, call: 80, leaf: 72, slot: 10, array: 60, growth: 136 } as const;
 
 /**
  * The state of a pickle machine that builds descriptions instead of objects: a stack with marks, and the memo. What a real one would
@@ -19,6 +21,8 @@ export class PickleMachine {
   readonly persistent: PicklePersistent[] = [];
   readonly #stack: PickleValue[] = [];
   readonly #marks: number[] = [];
+  readonly #containers = new Containers();
+  readonly #interned = new Interned();
   #fence = 0;
   #weight = 0;
 
@@ -72,13 +76,15 @@ export class PickleMachine {
   }
 
   sequence(kind: PickleSequence['kind'], items: PickleValue[]): void {
+    const known = kind === 'tuple' ? this.#interned.tuple(items) : null;
+    if (known?.items !== items && known !== null) return this.push(known);
     this.charge(WEIGHT.sequence + items.length * WEIGHT.slot);
-    this.push({ kind, items });
+    this.push(known ?? { kind, items });
   }
 
   dict(flat: readonly PickleValue[]): void {
     this.charge(WEIGHT.dict);
-    const dict: PickleDict = { kind: 'dict', keys: [], values: [] };
+    const dict = emptyDict();
     this.#setEntries(dict, flat);
     this.push(dict);
   }
@@ -97,20 +103,18 @@ export class PickleMachine {
   append(items: readonly PickleValue[], opcode: string): void {
     const target = this.top();
     this.charge(items.length * WEIGHT.slot);
-    if (isNode(target) && (target.kind === 'list' || (target.kind === 'set' && opcode === 'ADDITEMS'))) {
-      for (const item of items) target.items.push(item);
-    } else if (isNode(target) && target.kind === 'call') {
-      target.items ??= [];
-      for (const item of items) target.items.push(item);
+    if (isNode(target) && (target.kind === 'list' || isChangeable(target) || (target.kind === 'set' && opcode === 'ADDITEMS'))) {
+      if (target.items?.length === 1) this.charge(WEIGHT.growth);
+      this.#containers.extend(target, items);
     } else if (!isNode(target) || target.kind !== 'persistent') throw this.invalid(`${opcode} needs a container, not ${describe(target)}`);
   }
 
   setItems(flat: readonly PickleValue[]): void {
     const target = this.top();
     if (isNode(target) && target.kind === 'dict') return this.#setEntries(target, flat);
-    if (isNode(target) && target.kind === 'call') {
-      if (target.entries === null) this.charge(WEIGHT.dict);
-      target.entries ??= { kind: 'dict', keys: [], values: [] };
+    if (isChangeable(target)) {
+      if (target.entries === undefined) this.charge(WEIGHT.dict);
+      target.entries ??= emptyDict();
       return this.#setEntries(target.entries, flat);
     }
     if (isNode(target) && (target.kind === 'persistent' || target.kind === 'list')) return;
@@ -118,14 +122,15 @@ export class PickleMachine {
   }
 
   #setEntries(dict: PickleDict, flat: readonly PickleValue[]): void {
+    if (flat.length === 0) return;
     if (flat.length % 2 !== 0) throw this.invalid('sets a key without a value');
-    this.charge(flat.length * WEIGHT.slot);
-    for (let i = 0; i < flat.length; i += 2) {
-      const key = flat[i] as PickleValue;
-      if (isNode(key) && UNHASHABLE.has(key.kind)) throw this.invalid(`uses ${describe(key)} as a key`);
-      dict.keys.push(key);
-      dict.values.push(flat[i + 1] as PickleValue);
-    }
+    const keys = everySecond(flat, 0);
+    const unhashable = keys.find((key) => isNode(key) && UNHASHABLE.has(key.kind));
+    if (unhashable !== undefined) throw this.invalid(`uses ${describe(unhashable)} as a key`);
+    const isGrowing = dict.keys.length === 1 || dict.keys.length === 2;
+    const isShared = this.#containers.setEntries(dict, keys, everySecond(flat, 1));
+    const ownKeys = isShared ? 0 : WEIGHT.array + keys.length * WEIGHT.slot;
+    this.charge(keys.length * WEIGHT.slot + ownKeys + (isGrowing ? 2 * WEIGHT.growth : 0));
   }
 
   global(module: PickleValue, name: PickleValue): PickleGlobal {
@@ -143,19 +148,27 @@ export class PickleMachine {
     return this.globals.add({ kind: 'global', module, name, offset: this.offset });
   }
 
-  call(how: PickleCall['how'], callable: PickleValue, args: PickleValue, kwargs: PickleValue = null): void {
+  call(how: PickleCall['how'], callable: PickleValue, args: PickleValue, kwargs?: PickleValue): void {
     if (!isNode(callable) || UNCALLABLE.has(callable.kind)) throw this.invalid(`calls ${describe(callable)}`);
     if (!isNode(args) || (args.kind !== 'tuple' && !isComputed(args)))
       throw this.invalid(`calls with ${describe(args)} in place of a tuple`);
     this.globals.noteCall(how, callable, args, this.offset);
-    this.charge(WEIGHT.call);
-    this.push({ kind: 'call', how, callable, args, kwargs, state: undefined, items: null, entries: null });
+    const call: PickleCall = { kind: 'call', how, callable, args, state: undefined };
+    const known = kwargs === undefined ? this.#interned.call(call) : { ...call, kwargs };
+    if (known === call || kwargs !== undefined) this.charge(WEIGHT.call);
+    this.push(known);
+  }
+
+  /** A call with arguments that came off the stack one by one. */
+  callWith(callable: PickleValue, items: PickleValue[]): void {
+    this.sequence('tuple', items);
+    this.call('call', callable, this.pop());
   }
 
   build(): void {
     const state = this.pop();
     const target = this.top();
-    if (isNode(target) && target.kind === 'call') target.state = state;
+    if (isChangeable(target)) target.state = state;
     else if (isNode(target) && target.kind === 'global') this.globals.noteChange(target, this.offset);
     else if (!isNode(target) || target.kind !== 'persistent') throw this.invalid(`sets the state of ${describe(target)}`);
   }
@@ -170,6 +183,17 @@ export class PickleMachine {
 
 const UNHASHABLE: ReadonlySet<string> = new Set(['list', 'dict', 'set']);
 const UNCALLABLE: ReadonlySet<string> = new Set(['float', 'bytes', 'huge-int', 'list', 'tuple', 'set', 'frozenset', 'dict', 'out-of-band']);
+
+function isChangeable(value: PickleValue): value is PickleCall {
+  return isNode(value) && value.kind === 'call' && !isSize(value);
+}
+
+/** Every second item, in an array of exactly that length. */
+function everySecond(flat: readonly PickleValue[], start: 0 | 1): PickleValue[] {
+  const half = new Array<PickleValue>(flat.length / 2);
+  for (let i = 0; i < half.length; i++) half[i] = flat[i * 2 + start] as PickleValue;
+  return half;
+}
 
 /** True for what only a real load would know: the result of a call or what a persistent id stands for. */
 function isComputed(value: PickleValue): boolean {

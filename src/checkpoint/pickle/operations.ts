@@ -11,6 +11,9 @@ export interface Walk {
   protocol: number;
 }
 
+/** What a Buffer weighs beside its bytes. */
+const KEPT_BUFFER = 240;
+
 type Operation = (walk: Walk) => void;
 
 /** What each opcode does, by its byte. */
@@ -154,7 +157,7 @@ function oldString(walk: Walk, length: number): void {
 function pushOldString(machine: PickleMachine, content: Buffer, offset: number): void {
   const text = textOfUtf8(content);
   if (text !== null) return machine.text(cut(text));
-  machine.charge(content.length);
+  machine.charge(KEPT_BUFFER + Math.min(content.length, PICKLE_LIMITS.keptBytes));
   machine.leaf({ kind: 'bytes', length: content.length, bytes: keep(content), offset });
 }
 
@@ -163,7 +166,7 @@ function bytes({ cursor, machine }: Walk, length: number): void {
   cursor.require(length);
   const kept = length <= PICKLE_LIMITS.keptBytes ? keep(cursor.take(length)) : null;
   if (kept === null) cursor.skip(length);
-  machine.charge(kept === null ? 0 : 100 + length);
+  machine.charge(kept === null ? 0 : KEPT_BUFFER + length);
   machine.leaf({ kind: 'bytes', length, bytes: kept, offset });
 }
 
@@ -215,13 +218,14 @@ function extension({ machine }: Walk, code: number): void {
 
 function instance(walk: Walk): void {
   const cls = globalLines(walk);
-  walk.machine.call('call', cls, { kind: 'tuple', items: walk.machine.popMark() });
+  walk.machine.callWith(cls, walk.machine.popMark());
 }
 
 function object({ machine }: Walk): void {
-  const [cls, ...args] = machine.popMark();
+  const args = machine.popMark();
+  const cls = args.shift();
   if (cls === undefined) throw machine.invalid('makes an object of no class');
-  machine.call('call', cls, { kind: 'tuple', items: args });
+  machine.callWith(cls, args);
 }
 
 function construct({ machine }: Walk, how: 'call' | 'new'): void {

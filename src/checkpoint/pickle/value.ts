@@ -64,13 +64,13 @@ export interface PickleCall {
   readonly how: 'call' | 'new';
   readonly callable: PickleValue;
   readonly args: PickleValue;
-  readonly kwargs: PickleValue;
+  readonly kwargs?: PickleValue;
   /** What BUILD would hand to `__setstate__` or put into `__dict__`. */
   state: PickleValue | undefined;
   /** What would be appended to it or added (a list, deque or set of a class of its own). */
-  items: PickleValue[] | null;
+  items?: PickleValue[];
   /** What would be set in it (an OrderedDict and other dictionaries of a class of their own). */
-  entries: PickleDict | null;
+  entries?: PickleDict;
 }
 
 /** A reference to something outside the pickle: torch stores its storages so. */
@@ -164,7 +164,7 @@ export function member(value: PickleValue | undefined, name: string): PickleValu
 /** The items of a list, a tuple, a set, or an object that behaves as a list. */
 export function asItems(value: PickleValue | undefined): readonly PickleValue[] | null {
   if (!isNode(value)) return null;
-  if (value.kind === 'call') return value.items;
+  if (value.kind === 'call') return value.items ?? null;
   return 'items' in value ? value.items : null;
 }
 

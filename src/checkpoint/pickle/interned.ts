@@ -1,0 +1,45 @@
+import { isNode, type PickleCall, type PickleSequence, type PickleValue } from './value.ts';
+
+/** Tuples of at most this many integers are kept once. */
+const LENGTH = 4;
+/** Distinct tuples that are kept. */
+const TUPLES = 50_000;
+
+/**
+ * Keeps small tuples of integers, and the `torch.Size` made of them, once each. An index of a large model repeats the same few sizes
+ * and offsets hundreds of thousands of times. Both are immutable, so sharing them changes nothing.
+ */
+export class Interned {
+  readonly #tuples = new Map<string, PickleSequence>();
+  readonly #sizes = new Map<PickleSequence, PickleCall>();
+
+  /** The tuple that was kept for these items, or null when they are of another kind. */
+  tuple(items: PickleValue[]): PickleSequence | null {
+    if (items.length === 0) return EMPTY;
+    if (items.length > LENGTH || !items.every((item) => typeof item === 'number')) return null;
+    const key = items.join(',');
+    const known = this.#tuples.get(key);
+    if (known !== undefined || this.#tuples.size >= TUPLES) return known ?? null;
+    const tuple: PickleSequence = { kind: 'tuple', items };
+    this.#tuples.set(key, tuple);
+    return tuple;
+  }
+
+  /** The call itself, or the one that was kept for the same size. */
+  call(call: PickleCall): PickleCall {
+    if (!isSize(call) || !isNode(call.args) || call.args.kind !== 'tuple') return call;
+    const [size] = call.args.items;
+    if (!isNode(size) || size.kind !== 'tuple') return call;
+    const known = this.#sizes.get(size);
+    if (known !== undefined) return known;
+    if (this.#sizes.size < TUPLES && size.items.length <= LENGTH) this.#sizes.set(size, call);
+    return call;
+  }
+}
+
+const EMPTY: PickleSequence = { kind: 'tuple', items: [] };
+
+/** True for a `torch.Size`, which may stand in many places of the tree and must not be changed in one of them. */
+export function isSize({ callable }: PickleCall): boolean {
+  return isNode(callable) && callable.kind === 'global' && callable.name === 'Size' && callable.module === 'torch';
+}
