@@ -41,7 +41,7 @@ describe('the catalogues', () => {
     (code, kind) => {
       expect(code).toMatch(/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/);
       expect(kind.title).toMatch(/^.{5,80}(?<!\.)$/);
-      expect(kind.explain).toMatch(/^[A-Z`].{30,}\.$/s);
+      expect(kind.explain).toMatch(/^[A-Z`].{30,}\.\)?$/s);
     },
   );
 
