@@ -22,7 +22,7 @@ export const keras: FileFormat = {
     // Both names in this order are how Keras begins; the second header follows within the first bytes.
     if (first === METADATA && head.includes(CONFIG)) return true;
     const names = directoryNames(source);
-    return names.includes(CONFIG) && names.some((name) => name in WEIGHTS || name === METADATA);
+    return names.includes(CONFIG) && names.some((name) => Object.hasOwn(WEIGHTS, name) || name === METADATA);
   },
   inspect(source, findings, probe) {
     const archive = readZip(source, findings);
@@ -32,7 +32,7 @@ export const keras: FileFormat = {
     if (config?.includes('"__lambda__"') === true) {
       findings.add('KERAS_LAMBDA', { file: source.file }, 'the configuration of the model contains compiled Python code (a Lambda layer)');
     }
-    const weights = archive.entries.find(({ name }) => name in WEIGHTS);
+    const weights = archive.entries.find(({ name }) => Object.hasOwn(WEIGHTS, name));
     if (weights === undefined) reportMissing(source, Object.keys(WEIGHTS).join(' or '), findings);
     const payload = weights === undefined ? 0 : inspectWeights({ source, findings, probe }, weights);
     for (const entry of archive.entries) {

@@ -156,8 +156,8 @@ const NAMES: Readonly<Record<string, Danger>> = {
 
 /** What is dangerous about a name, or null when it is not known to be. */
 export function dangerOf(module: string, name: string): Danger | null {
-  const exact = NAMES[`${module}.${name}`];
-  if (exact !== undefined) return exact;
+  const full = `${module}.${name}`;
+  if (Object.hasOwn(NAMES, full)) return NAMES[full] as Danger;
   for (let part = module; part !== ''; part = part.slice(0, Math.max(0, part.lastIndexOf('.')))) {
     if (Object.hasOwn(MODULES, part)) return MODULES[part] as Danger;
   }

@@ -3,21 +3,21 @@ import { dangerOf } from './dangerous-globals.ts';
 import type { GlobalRecord } from './global-register.ts';
 
 /** Modules that were called otherwise in Python 2; loaders map the old name to the new. */
-const PYTHON_2_MODULES: Readonly<Record<string, string>> = {
-  __builtin__: 'builtins',
-  copy_reg: 'copyreg',
-  cPickle: '_pickle',
-  UserDict: 'collections',
-  UserList: 'collections',
-  StringIO: 'io',
-};
+const PYTHON_2_MODULES: ReadonlyMap<string, string> = new Map([
+  ['__builtin__', 'builtins'],
+  ['copy_reg', 'copyreg'],
+  ['cPickle', '_pickle'],
+  ['UserDict', 'collections'],
+  ['UserList', 'collections'],
+  ['StringIO', 'io'],
+]);
 
 const ALLOWED = new Map(Object.entries(ALLOWED_NAMES).map(([module, names]) => [module, new Set(names)]));
 const CLASS_NAME = /^_{0,2}[A-Z]\w*$/;
 
 /** What speaks against importing a name, as the end of a sentence; null when it is one of the frameworks' own. */
 export function judgeGlobal({ global, use }: Pick<GlobalRecord, 'global' | 'use'>): string | null {
-  const module = PYTHON_2_MODULES[global.module] ?? global.module;
+  const module = PYTHON_2_MODULES.get(global.module) ?? global.module;
   const { name } = global;
   if (ALLOWED.get(module)?.has(name) === true) return null;
   if (module.includes('<computed>') || name.includes('<computed>')) return 'a name that only the load itself would work out';

@@ -26,7 +26,7 @@ const STORAGE_MODULES = /^torch(\.(storage|cuda|xpu|hpu|npu|mps|mtia|privateuse1
 
 /** Bytes of one element of a storage class, or null when PyTorch has no such class. */
 export function storageElementBytes(module: string, name: string): number | null {
-  return STORAGE_MODULES.test(module) ? (STORAGE_ELEMENT_BYTES[name] ?? null) : null;
+  return STORAGE_MODULES.test(module) && Object.hasOwn(STORAGE_ELEMENT_BYTES, name) ? (STORAGE_ELEMENT_BYTES[name] ?? null) : null;
 }
 
 /** Full names of every storage class, for the list of names that a load may import. */
