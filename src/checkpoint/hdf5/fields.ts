@@ -31,42 +31,40 @@ export class Fields {
   }
 
   bytes(count: number): Buffer {
-    if (!(count <= this.remaining)) this.fail(`it needs ${count} bytes more than the ${this.remaining} that are left of it`);
-    const part = this.#bytes.subarray(this.#at, this.#at + count);
-    this.#at += count;
-    return part;
+    const at = this.#advance(count);
+    return this.#bytes.subarray(at, at + count);
   }
 
   skip(count: number): void {
-    this.bytes(count);
+    this.#advance(count);
   }
 
   u8(): number {
-    return this.bytes(1).readUInt8(0);
+    return this.#bytes.readUInt8(this.#advance(1));
   }
 
   u16(): number {
-    return this.bytes(2).readUInt16LE(0);
+    return this.#bytes.readUInt16LE(this.#advance(2));
   }
 
   u32(): number {
-    return this.bytes(4).readUInt32LE(0);
+    return this.#bytes.readUInt32LE(this.#advance(4));
   }
 
   /** An unsigned integer of `width` bytes; Infinity where a number cannot hold it exactly. */
   uint(width: number): number {
-    const bytes = this.bytes(width);
+    const at = this.#advance(width);
     let value = 0;
-    for (let i = width - 1; i >= 0; i--) value = value * 256 + (bytes[i] as number);
+    for (let i = at + width - 1; i >= at; i--) value = value * 256 + (this.#bytes[i] as number);
     return Number.isSafeInteger(value) ? value : Number.POSITIVE_INFINITY;
   }
 
   /** An address; null stands for "nowhere", which is stored as all ones. */
   address(): number | null {
-    const bytes = this.bytes(this.#widths.address);
-    if (bytes.every((byte) => byte === 0xff)) return null;
-    this.#at -= bytes.length;
-    return this.uint(bytes.length);
+    const width = this.#widths.address;
+    const value = this.uint(width);
+    for (let i = this.#at - width; i < this.#at; i++) if (this.#bytes[i] !== 0xff) return value;
+    return null;
   }
 
   length(): number {
@@ -90,6 +88,14 @@ export class Fields {
     const found = this.u8();
     if (!known.includes(found)) this.fail(`its version is ${found}, known are ${known.join(', ')}`);
     return found;
+  }
+
+  /** Moves past bytes that must be there, and returns where they begin. */
+  #advance(count: number): number {
+    const at = this.#at;
+    if (!(count <= this.#bytes.length - at)) this.fail(`it needs ${count} bytes, ${this.remaining} are left of it`);
+    this.#at = at + count;
+    return at;
   }
 
   fail(reason: string): never {
