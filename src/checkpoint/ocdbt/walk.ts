@@ -29,6 +29,8 @@ const MAX_KEY_CHARACTERS = 512 * 1024 * 1024;
 interface Task {
   readonly place: Place;
   readonly height: number;
+  /** Its values belong to the newest version. */
+  readonly isNewest: boolean;
   /** What all keys below begin with, in full, and the least of them. */
   readonly prefix: string;
   readonly least: string;
@@ -69,15 +71,15 @@ export class DatabaseWalk {
 
   #walkVersion({ root, height }: Version, isNewest: boolean): void {
     if (root === null) return;
-    const pending: Task[] = [{ place: root, height, prefix: '', least: '' }];
+    const pending: Task[] = [{ place: root, height, isNewest, prefix: '', least: '' }];
     for (let task = pending.pop(); task !== undefined && !this.#stopped; task = pending.pop()) {
       if (!isNewest && this.#seen.has(idOf(task.place))) continue;
       const node = this.#read(task.place, 'btreeNode', readBtreeNode);
-      if (node !== null) this.#visit(node, task, pending, isNewest);
+      if (node !== null) this.#visit(node, task, pending);
     }
   }
 
-  #visit(node: BtreeNode, task: Task, pending: Task[], isNewest: boolean): void {
+  #visit(node: BtreeNode, task: Task, pending: Task[]): void {
     if (node.height !== task.height) {
       this.#report(task.place, { problem: 'corrupt', says: `is of height ${node.height} where one of ${task.height} belongs` });
       return;
@@ -91,7 +93,7 @@ export class DatabaseWalk {
     const isSound = node.forEach((entry) => {
       const key = task.prefix + entry.key;
       isBelow ||= key < task.least;
-      this.#visitEntry(entry, key, task, children, isNewest);
+      this.#visitEntry(entry, key, task, children);
       return this.#spend(key.length, task.place);
     });
     if (isBelow) this.#report(task.place, { problem: 'corrupt', says: 'holds keys that belong before it' });
@@ -100,9 +102,10 @@ export class DatabaseWalk {
     for (const child of children.reverse()) pending.push(child);
   }
 
-  #visitEntry(entry: NodeEntry, key: string, task: Task, children: Task[], isNewest: boolean): void {
+  #visitEntry(entry: NodeEntry, key: string, task: Task, children: Task[]): void {
+    const { isNewest } = task;
     if (entry.kind === 'child') {
-      children.push({ place: entry.place, height: task.height - 1, prefix: task.prefix + entry.prefix, least: key });
+      children.push({ place: entry.place, height: task.height - 1, isNewest, prefix: task.prefix + entry.prefix, least: key });
     } else if (entry.kind === 'inline') {
       if (isNewest) this.#emitInline(asText(key), entry.value, task.place);
     } else {

@@ -42,6 +42,12 @@ function arrayOfLeaf(leaf: JsonObject): TreeArray | null {
   const { key_metadata: path, value_metadata: value } = leaf;
   if (!isArray(path) || !isObject(value)) return null;
   if (!ARRAY_TYPES.has(value['value_type']) || value['skip_deserialize'] === true) return null;
-  const keys = path.map((part) => (isObject(part) ? String(part['key']) : ''));
+  const keys = path.map(textOfKey);
   return { name: keys.join('.'), keys, isScalar: value['value_type'] === 'scalar' };
+}
+
+/** Keys of dictionaries are texts, those of lists numbers. */
+function textOfKey(part: Json): string {
+  const key = isObject(part) ? part['key'] : null;
+  return typeof key === 'string' || typeof key === 'number' ? String(key) : '';
 }

@@ -15,14 +15,17 @@ export function plainKey(key: string): string {
 /** What a tensor is for, judged by its key and type; null for what a trainer does not need (the object graph, counters of saves). */
 export function needOfTensor(key: string, dtype: number): Need | null {
   if (key === '_CHECKPOINTABLE_OBJECT_GRAPH' || key.startsWith('save_counter/')) return null;
-  if (key.includes('/.OPTIMIZER_SLOT/') || OPTIMIZER_SLOT.test(key) || OPTIMIZER_COUNTER.test(key)) return 'optimizer';
-  const parts = plainKey(key).split('/');
-  if (parts.at(-1) === '_state_var') return 'rng';
-  if (parts.some((part) => /^_?optimizers?$/i.test(part))) return 'optimizer';
-  const first = needOfKey(parts[0] ?? '');
-  if (first === 'step') return parts.length === 1 ? 'step' : null;
-  if (first === 'weights' || first === null) return first === 'weights' || isFloating(dtype) ? 'weights' : null;
-  return first;
+  if (belongsToOptimizer(key)) return 'optimizer';
+  const [first = '', ...rest] = plainKey(key).split('/');
+  if (rest.at(-1) === '_state_var') return 'rng';
+  const need = needOfKey(first);
+  if (need === 'step') return rest.length === 0 ? 'step' : null;
+  return need ?? (isFloating(dtype) ? 'weights' : null);
+}
+
+function belongsToOptimizer(key: string): boolean {
+  if (key.includes('/.OPTIMIZER_SLOT/') || OPTIMIZER_SLOT.test(key) || OPTIMIZER_COUNTER.test(key)) return true;
+  return key.split('/').some((part) => /^_?optimizers?$/i.test(part));
 }
 
 /** How well a key names the trainer's step: 2 for a counter of its own, 1 for the optimizer's, 0 for anything else. */

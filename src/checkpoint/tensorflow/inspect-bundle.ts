@@ -50,10 +50,7 @@ class Bundle {
 
   visit(key: Buffer, value: Buffer): void {
     if (this.header === null) {
-      this.header = key.length === 0 ? readHeader(value) : null;
-      if (this.header !== null) return;
-      this.header = { shards: 0, isBigEndian: false };
-      this.#report('TENSORFLOW_INDEX_CORRUPT', {}, 'does not begin with the header of a checkpoint');
+      this.header = this.#readHeader(key, value);
       return;
     }
     if (this.header.shards === 0) return;
@@ -63,10 +60,22 @@ class Bundle {
       this.#report('TENSORFLOW_INDEX_CORRUPT', {}, `has an entry for ${excerpt(name)} that cannot be read`);
       return;
     }
-    if (isSlice || entry.slices > 0) this.#missingSlices.set(name, (this.#missingSlices.get(name) ?? 0) + entry.slices - (isSlice ? 1 : 0));
+    this.#countSlices(name, entry.slices - (isSlice ? 1 : 0));
     const need = needOfTensor(name, entry.dtype);
     if (need !== null && need !== 'step') this.#findings.content.add(need, excerpt(plainKey(name)));
     if (entry.slices === 0) this.#addTensor(name, entry, this.header);
+  }
+
+  /** Without a header that makes sense there are no data files, and what follows is not looked at. */
+  #readHeader(key: Buffer, value: Buffer): BundleHeader {
+    const header = key.length === 0 ? readHeader(value) : null;
+    if (header !== null && header.shards > 0 && Number.isFinite(header.shards)) return header;
+    this.#report('TENSORFLOW_INDEX_CORRUPT', {}, 'does not begin with the header of a checkpoint');
+    return { shards: 0, isBigEndian: false };
+  }
+
+  #countSlices(name: string, change: number): void {
+    if (change !== 0) this.#missingSlices.set(name, (this.#missingSlices.get(name) ?? 0) + change);
   }
 
   finish(isComplete: boolean): void {

@@ -67,9 +67,14 @@ function chunkShape(holder: Json | undefined): Json | undefined {
 }
 
 function encodingOfVersion3(codecs: readonly Json[]): Encoding {
-  const names = codecs.map((codec) => (isObject(codec) ? codec['name'] : codec)).filter((name) => name !== 'transpose' && name !== 'bytes');
+  const names = codecs.map(nameOfCodec).filter((name) => name !== 'transpose' && name !== 'bytes');
   if (names.length === 0) return 'raw';
   return names.length === 1 && names[0] === 'zstd' ? 'zstd' : 'other';
+}
+
+function nameOfCodec(codec: Json): string {
+  const name = isObject(codec) ? codec['name'] : codec;
+  return typeof name === 'string' ? name : '';
 }
 
 function parseSharding(configuration: Json | undefined, outer: Json | undefined, dtype: string): Sharding | null {
@@ -87,7 +92,7 @@ function parseSharding(configuration: Json | undefined, outer: Json | undefined,
 }
 
 function indexChecksum(codecs: readonly Json[]): boolean | null {
-  const names = codecs.map((codec) => (isObject(codec) ? codec['name'] : codec)).join(' ');
+  const names = codecs.map(nameOfCodec).join(' ');
   if (names === 'bytes') return false;
   return names === 'bytes crc32c' ? true : null;
 }
