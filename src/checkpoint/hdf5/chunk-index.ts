@@ -25,39 +25,47 @@ export interface Chunking {
 
 /** Visits every chunk that was written. */
 export function walkChunks(image: Image, chunking: Chunking, visit: (chunk: ChunkRecord) => void): void {
-  const { index, rank, chunkBytes, count } = chunking;
+  const { index, rank } = chunking;
   const { address } = index;
   if (address === null) return;
   switch (index.kind) {
     case 'single':
       visit({ address, size: index.filtered?.size ?? null, filterMask: index.filtered?.mask ?? 0 });
-      return;
+      break;
     case 'implicit':
-      image.demand(address, count * chunkBytes, 'the chunks of a dataset');
-      image.budget.spend('entries', count);
-      for (let i = 0; i < count; i++) visit({ address: address + i * chunkBytes, size: null, filterMask: 0 });
-      return;
+      walkImplicit(image, address, chunking, visit);
+      break;
     case 'tree-1':
-      walkTree1(image, { address, kind: CHUNK_TREE, keyBytes: 8 + 8 * (rank + 1) }, (key, child) =>
-        visit({ address: child, size: key.readUInt32LE(0), filterMask: key.readUInt32LE(4) }),
-      );
-      return;
+      walkTree1(image, { address, kind: CHUNK_TREE, keyBytes: 8 + 8 * (rank + 1) }, (key, child) => visit(oldRecord(key, child)));
+      break;
     case 'fixed-array':
       walkFixedArray(image, address, new ChunkElements(image.widths, visit));
-      return;
+      break;
     case 'extensible-array':
       walkExtensibleArray(image, address, new ChunkElements(image.widths, visit));
-      return;
+      break;
     case 'tree-2':
       walkTree2(image, { address, kinds: [PLAIN_RECORDS, FILTERED_RECORDS] }, (record, kind) =>
-        visit(treeRecord(image, record, kind, rank)),
+        visit(newRecord(image, record, kind, rank)),
       );
-      return;
+      break;
   }
 }
 
+/** All chunks one behind the other. */
+function walkImplicit(image: Image, address: number, { count, chunkBytes }: Chunking, visit: (chunk: ChunkRecord) => void): void {
+  image.demand(address, count * chunkBytes, 'the chunks of a dataset');
+  image.budget.spend('entries', count);
+  for (let i = 0; i < count; i++) visit({ address: address + i * chunkBytes, size: null, filterMask: 0 });
+}
+
+/** A key of a B-tree of version 1 begins with the size of the chunk and the filters that were left out. */
+function oldRecord(key: Buffer, address: number): ChunkRecord {
+  return { address, size: key.readUInt32LE(0), filterMask: key.readUInt32LE(4) };
+}
+
 /** Address, for filtered chunks the size and the mask, then the place of the chunk in each dimension. */
-function treeRecord(image: Image, record: Buffer, kind: number, rank: number): ChunkRecord {
+function newRecord(image: Image, record: Buffer, kind: number, rank: number): ChunkRecord {
   const fields = new Fields(record, image.widths, 'a record of a chunk', 0);
   const address = fields.address() ?? fields.fail('it leads nowhere');
   if (kind === PLAIN_RECORDS) return { address, size: null, filterMask: 0 };

@@ -18,7 +18,7 @@ const CLASSES = ['compact', 'contiguous', 'chunked', 'virtual'] as const;
 export function readLayout(fields: Fields): Layout {
   const version = fields.version(1, 2, 3, 4, 5);
   if (version < 3) return readOldLayout(fields);
-  const kind = CLASSES[fields.u8()];
+  const kind = CLASSES[fields.u8()] ?? fields.fail('its class is not known');
   switch (kind) {
     case 'compact': {
       const size = fields.u16();
@@ -32,8 +32,6 @@ export function readLayout(fields: Fields): Layout {
       return version === 3 ? readTreeChunks(fields, fields.u8()) : readIndexedChunks(fields);
     case 'virtual':
       return { kind };
-    default:
-      return fields.fail('its class is not known');
   }
 }
 

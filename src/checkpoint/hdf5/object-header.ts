@@ -52,13 +52,7 @@ function readOld(image: Image, address: number): Message[] {
   return readBlocks(image, first, (block) => ({
     fields: image.fields(block.address, block.length, WHAT),
     headBytes: 8,
-    read(fields) {
-      const type = fields.u16();
-      const size = fields.u16();
-      const flags = fields.u8();
-      fields.skip(3);
-      return { type, size, flags };
-    },
+    read: readOldHead,
   }));
 }
 
@@ -81,21 +75,33 @@ function readNew(image: Image, address: number): Message[] {
     return {
       fields,
       headBytes: hasOrder ? 6 : 4,
-      read() {
-        const type = fields.u8();
-        const size = fields.u16();
-        const messageFlags = fields.u8();
-        if (hasOrder) fields.skip(2);
-        return { type, size, flags: messageFlags };
-      },
+      read: () => readNewHead(fields, hasOrder),
     };
   });
+}
+
+interface MessageHead {
+  readonly type: number;
+  readonly size: number;
+  readonly flags: number;
+}
+
+function readOldHead(fields: Fields): MessageHead {
+  const head = { type: fields.u16(), size: fields.u16(), flags: fields.u8() };
+  fields.skip(3);
+  return head;
+}
+
+function readNewHead(fields: Fields, hasOrder: boolean): MessageHead {
+  const head = { type: fields.u8(), size: fields.u16(), flags: fields.u8() };
+  if (hasOrder) fields.skip(2);
+  return head;
 }
 
 interface OpenBlock {
   readonly fields: Fields;
   readonly headBytes: number;
-  read(fields: Fields): { readonly type: number; readonly size: number; readonly flags: number };
+  readonly read: (fields: Fields) => MessageHead;
 }
 
 function readBlocks(image: Image, first: Block, open: (block: Block) => OpenBlock): Message[] {

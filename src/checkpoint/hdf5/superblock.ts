@@ -4,7 +4,7 @@ import type { ByteSource } from '../source/byte-source.ts';
 import { Fields, type Widths } from './fields.ts';
 import { lookup3 } from './lookup3.ts';
 
-export const SIGNATURE = Buffer.from('894844460d0a1a0a', 'hex');
+const SIGNATURE = Buffer.from('894844460d0a1a0a', 'hex');
 /** The signature stands at 0, or behind a user block of 512, 1024, 2048, … bytes. User blocks of more than this are not looked for. */
 const MAX_USER_BLOCK = 64 * 1024;
 /** Bytes of the longest superblock: version 1 with addresses of 32 bytes. */

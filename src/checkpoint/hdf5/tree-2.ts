@@ -107,7 +107,8 @@ function readNode(image: Image, shape: Shape, { address, records, depth }: Pendi
   fields.version(0);
   if (fields.u8() !== kind) fields.fail('its records are of another kind than its header says');
   for (let i = 0; i < records; i++) visit(fields.bytes(recordBytes), kind);
-  for (let i = 0; depth > 0 && i <= records; i++) {
+  if (depth === 0) return;
+  for (let i = 0; i <= records; i++) {
     const child = fields.address() ?? fields.fail('a child lies nowhere');
     pending.push({ address: child, records: fields.uint(countBytes), depth: depth - 1 });
     fields.skip(pointer - image.widths.address - countBytes);

@@ -68,6 +68,15 @@ const SIZED: ReadonlyMap<number, readonly [Sized, number]> = new Map([
   [0xdf, ['map', 4]],
 ]);
 
+/** Nil, false, true and the two floats, with the bytes behind the first. */
+const OTHER: ReadonlyMap<number, number> = new Map([
+  [0xc0, 0],
+  [0xc2, 0],
+  [0xc3, 0],
+  [0xca, 4],
+  [0xcb, 8],
+]);
+
 function longToken(first: number, reader: SequentialReader): Token | null {
   const sized = SIZED.get(first);
   if (sized !== undefined) {
@@ -77,8 +86,9 @@ function longToken(first: number, reader: SequentialReader): Token | null {
   }
   if (first >= 0xd4 && first <= 0xd8) return extension(reader, 2 ** (first - 0xd4));
   if (first >= 0xcc && first <= 0xd3) return integer(reader, first);
-  if (first === 0xca || first === 0xcb) skip(reader, first === 0xca ? 4 : 8);
-  else if (first !== 0xc0 && first !== 0xc2 && first !== 0xc3) return null;
+  const otherBytes = OTHER.get(first);
+  if (otherBytes === undefined) return null;
+  skip(reader, otherBytes);
   return { kind: 'other' };
 }
 

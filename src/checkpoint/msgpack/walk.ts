@@ -84,7 +84,8 @@ function readValue(reader: SequentialReader, visitor: Visitor, path: readonly st
       return null;
     case 'other':
       return null;
-    default:
+    case 'text':
+    case 'binary':
       skip(reader, token.length);
       return null;
   }
