@@ -3,16 +3,17 @@ import type { Findings } from '../findings.ts';
 import type { Directory } from '../source/directory.ts';
 import { stepOfName } from '../steps.ts';
 import type { DcpMetadata, StoredItem } from './metadata.ts';
-import { chunkFault } from './tiling.ts';
+import { chunkFault, PairBudget } from './tiling.ts';
 
 /** Whether the metadata is of all ranks, or of one rank that knows only its own chunks. */
 export type Scope = 'global' | 'rank';
 
 /** Compares the metadata with itself: chunks make up their tensor, and every chunk and object has a place. */
 export function checkConsistency(metadata: DcpMetadata, file: string, scope: Scope, findings: Findings): void {
+  const budget = new PairBudget();
   const places = new Set(metadata.stored.map(placeKey));
   for (const [name, { size, chunks }] of metadata.tensors) {
-    const fault = scope === 'global' ? chunkFault(size, chunks) : null;
+    const fault = scope === 'global' ? chunkFault(size, chunks, budget) : null;
     if (fault !== null) {
       const message = `tensor ${excerpt(name)} of shape [${excerpt(size.join(', '))}] is not made up of its chunks: ${excerpt(fault, 120)}`;
       findings.add('DCP_CHUNKS', { file, expected: `[${excerpt(size.join(', '))}]`, found: excerpt(fault, 120) }, message);

@@ -17,14 +17,16 @@ const PROGRESS = /(^|[._/])(train|trainer|training|progress|common|extra)(_?stat
 /** What the names in the metadata promise. Objects alone are never weights. */
 export function noteNames({ tensors, objects }: DcpMetadata, file: string, findings: Findings): void {
   const { content } = findings;
+  const ranks = new Set<number>();
   for (const [names, other] of [[tensors.keys(), 'weights'] as const, [objects.values(), null] as const]) {
     for (const name of names) {
       const need = stateOfName(name, STATE_DEPTH) ?? other;
       if (need !== null) content.add(need, `${file}: ${excerpt(name.split(/[./]/, 1)[0] ?? '')}`);
       const rank = need === 'rng' ? RANK_RNG.exec(name)?.[1] : undefined;
-      if (rank !== undefined && !content.rngRanks.found.includes(Number(rank))) content.rngRanks.found.push(Number(rank));
+      if (rank !== undefined) ranks.add(Number(rank));
     }
   }
+  for (const rank of ranks) content.rngRanks.found.push(rank);
 }
 
 /** The step, where an object is or holds the trainer's counter. */

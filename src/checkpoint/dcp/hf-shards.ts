@@ -6,7 +6,7 @@ import type { Header } from '../safetensors/header.ts';
 import type { Directory } from '../source/directory.ts';
 import { openMember } from '../source/open-member.ts';
 import type { Chunk } from './metadata.ts';
-import { chunkFault } from './tiling.ts';
+import { chunkFault, PairBudget } from './tiling.ts';
 
 /** One rank's part of a distributed save in safetensors files, which has no metadata file. */
 export const HF_RANK_SHARD = /^shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors$/;
@@ -30,19 +30,24 @@ export function inspectHfShards(directory: Directory, findings: Findings): void 
       tensors.set(tensor, chunks);
     }
   }
-  for (const [name, chunks] of tensors) checkChunks(name, chunks, directory, findings);
+  const budget = new PairBudget();
+  for (const [name, chunks] of tensors) {
+    const fault = chunkFault(reach(chunks), chunks, budget);
+    if (fault !== null) reportIncomplete(name, fault, directory, findings);
+  }
 }
 
 /** No file says how large a tensor is as a whole, so a missing end cannot be seen; a missing beginning or middle can. */
-function checkChunks(name: string, chunks: readonly Chunk[], directory: Directory, findings: Findings): void {
+function reach(chunks: readonly Chunk[]): readonly number[] {
   const dimensions = chunks[0]?.sizes.length ?? 0;
-  const size = Array.from({ length: dimensions }, (_, dimension) =>
-    chunks.reduce((reach, { offsets, sizes }) => Math.max(reach, (offsets[dimension] ?? 0) + (sizes[dimension] ?? 0)), 0),
+  return Array.from({ length: dimensions }, (_, dimension) =>
+    chunks.reduce((end, { offsets, sizes }) => Math.max(end, (offsets[dimension] ?? 0) + (sizes[dimension] ?? 0)), 0),
   );
-  const fault = chunkFault(size, chunks);
-  if (fault === null) return;
+}
+
+function reportIncomplete(name: string, fault: string, directory: Directory, findings: Findings): void {
   const message = `the chunks of ${excerpt(name)} in the shards do not make up a tensor: ${excerpt(fault, 120)}`;
-  findings.add('DCP_SHARDS_INCOMPLETE', { file: directory.path, expected: `[${size.join(', ')}]`, found: excerpt(fault, 120) }, message);
+  findings.add('DCP_SHARDS_INCOMPLETE', { file: directory.path, found: excerpt(fault, 120) }, message);
 }
 
 /** `__metadata__.DCP_SHARDING_INFO`: JSON that gives `saved_offsets` for each tensor. */

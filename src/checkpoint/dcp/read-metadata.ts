@@ -1,4 +1,4 @@
-import { printable } from '../../core/printable.ts';
+import { excerpt, printable } from '../../core/printable.ts';
 import type { Findings } from '../findings.ts';
 import { reportPickle } from '../pickle/report.ts';
 import { walkPickle } from '../pickle/walk.ts';
@@ -29,9 +29,9 @@ export function openDcpMetadata(directory: Directory, name: string, findings: Fi
   const metadata = readDcpMetadata(result.value);
   if (!('misshapen' in metadata)) return metadata;
   findings.add(
-    'DCP_METADATA_SHAPE',
-    { file: source.file, found: printable(metadata.misshapen) },
-    `${file} holds ${printable(metadata.misshapen)}`,
+    metadata.limit ? 'LIMIT_EXCEEDED' : 'DCP_METADATA_SHAPE',
+    { file: source.file, found: excerpt(metadata.misshapen, 120) },
+    `${file} holds ${excerpt(metadata.misshapen, 120)}`,
   );
   return null;
 }

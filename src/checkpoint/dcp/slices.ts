@@ -6,7 +6,7 @@ import { TORCH_DTYPE_BYTES } from '../torch-dtypes.ts';
 import { usesChecksums } from '../torch/checksums.ts';
 import { STORED, type ZipArchive, type ZipEntry } from '../zip/archive.ts';
 import { checkOfEntry, readZip } from '../zip/read.ts';
-import type { StoredItem, TensorItem } from './metadata.ts';
+import type { Chunk, StoredItem, TensorItem } from './metadata.ts';
 import { volume } from './tiling.ts';
 
 const ZIP_START = Buffer.from('PK\x03\x04', 'latin1');
@@ -54,7 +54,7 @@ function checkDataSize(slice: Slice, data: readonly ZipEntry[], tensor: TensorIt
   const [entry] = data;
   const { item, source } = slice;
   const width = TORCH_DTYPE_BYTES.get(tensor?.dtype ?? '');
-  const chunk = tensor?.chunks.find(({ offsets }) => sameOffsets(offsets, item.offsets));
+  const chunk = tensor === undefined ? undefined : chunkAt(tensor, item.offsets);
   if (entry === undefined || data.length > 1 || width === undefined || chunk === undefined) return;
   const needed = volume(chunk.sizes) * width;
   if (entry.size >= needed) return;
@@ -63,8 +63,17 @@ function checkDataSize(slice: Slice, data: readonly ZipEntry[], tensor: TensorIt
   findings.add('DCP_SLICE_SIZE', where, message);
 }
 
-function sameOffsets(a: readonly number[], b: readonly number[] | null): boolean {
-  return b !== null && a.length === b.length && a.every((offset, index) => offset === b[index]);
+const chunksByOffsets = new WeakMap<TensorItem, Map<string, Chunk>>();
+
+/** The chunk that begins there. Tensors of many ranks have very many chunks, so they are looked up, not searched. */
+function chunkAt(tensor: TensorItem, offsets: readonly number[] | null): Chunk | undefined {
+  if (tensor.chunks.length === 1) return tensor.chunks[0];
+  let chunks = chunksByOffsets.get(tensor);
+  if (chunks === undefined) {
+    chunks = new Map(tensor.chunks.map((chunk) => [chunk.offsets.join(), chunk]));
+    chunksByOffsets.set(tensor, chunks);
+  }
+  return chunks.get(offsets?.join() ?? '');
 }
 
 /**

@@ -1,5 +1,5 @@
 import { excerpt, printable } from '../../core/printable.ts';
-import { chunkFault } from '../dcp/tiling.ts';
+import { chunkFault, PairBudget } from '../dcp/tiling.ts';
 import type { Findings } from '../findings.ts';
 import { LIMITS } from '../limits.ts';
 import type { Directory } from '../source/directory.ts';
@@ -42,8 +42,9 @@ function inspect(directory: Directory, findings: Findings): void {
   const manifest = readManifest(directory, findings);
   if (manifest === null) return;
   noteManifest(manifest, file, findings);
+  const budget = new PairBudget();
   for (const [path, { shape, chunks }] of manifest.chunked) {
-    const fault = chunkFault(shape, chunks);
+    const fault = chunkFault(shape, chunks, budget);
     if (fault === null) continue;
     const message = `${excerpt(path)} is not made up of its chunks: ${excerpt(fault, 120)}`;
     findings.add('TORCHSNAPSHOT_CHUNKS', { file, expected: `[${excerpt(shape.join(', '))}]`, found: excerpt(fault, 120) }, message);

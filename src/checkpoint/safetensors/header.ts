@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { LIMITS } from '../limits.ts';
 import { HeaderError, JsonCursor } from './json-cursor.ts';
 
 /** One tensor as the header describes it. Offsets count from the end of the header. */
@@ -24,6 +23,8 @@ export type ParsedHeader =
   | { readonly ok: false; readonly limit: boolean; readonly offset: number; readonly reason: string };
 
 const MAX_DIMENSIONS = 64;
+/** Each costs a few hundred bytes; the largest models have some ten thousand, in many files. */
+const MAX_TENSORS = 250_000;
 
 /** Parses the JSON between the length and the data. Never throws; `offset` counts from the start of `bytes`. */
 export function parseHeader(bytes: Buffer): ParsedHeader {
@@ -32,7 +33,7 @@ export function parseHeader(bytes: Buffer): ParsedHeader {
     return new HeaderParser(bytes).parse();
   } catch (thrown) {
     if (!(thrown instanceof HeaderError)) throw thrown;
-    return { ok: false, limit: false, offset: thrown.offset, reason: thrown.message };
+    return { ok: false, limit: thrown.limit, offset: thrown.offset, reason: thrown.message };
   }
 }
 
@@ -51,15 +52,13 @@ class HeaderParser {
     const cursor = this.#cursor;
     cursor.object((name, offset) => this.#entry(name, offset));
     if (cursor.peek() !== -1) throw new HeaderError(cursor.position, 'something after the closing brace');
-    if (this.#tensors.length > LIMITS.entries) {
-      return { ok: false, limit: true, offset: 0, reason: `more than ${LIMITS.entries} tensors` };
-    }
     return { ok: true, header: { tensors: this.#tensors, metadata: this.#metadata, repeated: this.#repeated } };
   }
 
   #entry(name: string, offset: number): void {
     if (this.#seen.has(name)) this.#repeated.push({ name, offset });
     this.#seen.add(name);
+    if (this.#seen.size > MAX_TENSORS) throw new HeaderError(offset, `more than ${MAX_TENSORS} tensors`, true);
     if (name === '__metadata__') this.#readMetadata();
     else this.#tensors.push(this.#readTensor(name, offset));
   }

@@ -3,11 +3,14 @@ import { LIMITS } from '../limits.ts';
 /** Where and why a header stopped being JSON of the expected shape. */
 export class HeaderError extends Error {
   readonly offset: number;
+  /** True when there is too much of it rather than something wrong with it. */
+  readonly limit: boolean;
 
-  constructor(offset: number, reason: string) {
+  constructor(offset: number, reason: string, limit = false) {
     super(reason);
     this.name = 'HeaderError';
     this.offset = offset;
+    this.limit = limit;
   }
 }
 

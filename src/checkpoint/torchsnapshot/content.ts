@@ -13,13 +13,15 @@ const STATE_DEPTH = 2;
 /** What the paths of the manifest promise, and the steps that stand in it. */
 export function noteManifest(manifest: SnapshotManifest, file: string, findings: Findings): void {
   const { content } = findings;
+  const ranks = new Set<number>();
   for (const part of manifest.parts) {
     const { rank, rest } = splitRank(part.path);
     const need = stateOfName(rest, STATE_DEPTH) ?? (part.dtype === null ? null : 'weights');
     if (need === null) continue;
     content.add(need, `${file}: ${excerpt(rest.split('/', 1)[0] ?? '')}`);
-    if (need === 'rng' && rank !== null && !content.rngRanks.found.includes(rank)) content.rngRanks.found.push(rank);
+    if (need === 'rng' && rank !== null) ranks.add(rank);
   }
+  for (const rank of ranks) content.rngRanks.found.push(rank);
   for (const path of manifest.paths) {
     const need = stateOfName(splitRank(path).rest, STATE_DEPTH);
     if (need === 'scheduler') content.add('scheduler', `${file}: ${excerpt(splitRank(path).rest.split('/', 1)[0] ?? '')}`);
