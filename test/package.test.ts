@@ -88,3 +88,12 @@ describe('the published package', () => {
     });
   });
 });
+
+describe('the sources', () => {
+  it('run as they are on the oldest Node that is supported, without a warning', async () => {
+    const main = join(ROOT, 'src/cli/main.ts');
+    const fixture = join(ROOT, 'test/fixtures/whole/torch-zip-train/data');
+    const args = ['--disable-warning=ExperimentalWarning', main, 'verify', '--deep', fixture];
+    expect(await runProcess(await node22(), args)).toMatchObject({ code: 0, stderr: '' });
+  });
+});
