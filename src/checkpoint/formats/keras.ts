@@ -22,7 +22,7 @@ export const keras: FileFormat = {
     // Both names in this order are how Keras begins; the second header follows within the first bytes.
     if (first === METADATA && head.includes(CONFIG)) return true;
     const names = directoryNames(source);
-    return names.includes(CONFIG) && names.some((name) => Object.hasOwn(WEIGHTS, name) || name === METADATA);
+    return names.some((name) => Object.hasOwn(WEIGHTS, name)) || (names.includes(CONFIG) && names.includes(METADATA));
   },
   inspect(source, findings, probe) {
     const archive = readZip(source, findings);

@@ -8,6 +8,8 @@ const LOCATOR_SIZE = 20;
 const END64_SIGNATURE = 0x06064b50;
 const END64_SIZE = 56;
 const LONGEST_COMMENT = 0xffff;
+/** The tail that is looked at first. */
+const NEAR_TAIL = 1024;
 /** Signatures that are tried before the search is given up: a file full of them must not cost a read each. */
 const CANDIDATES = 16;
 
@@ -20,23 +22,21 @@ export interface DirectoryPlace {
 
 /** Finds the end of the archive and reads from it where the central directory is. Null, with evidence, when there is no usable end. */
 export function readEnd(reading: ZipReading): DirectoryPlace | null {
-  return endWithoutComment(reading) ?? searchEnd(reading);
-}
-
-/** Nearly every archive ends with its end record, so the search through what might be a comment is spared. */
-function endWithoutComment(reading: ZipReading): DirectoryPlace | null {
-  const { source } = reading;
-  const start = clamp(source.size - END_SIZE - LOCATOR_SIZE, source.size);
-  const tail = source.read(start, source.size - start);
-  const at = tail.length - END_SIZE;
-  if (at < 0 || tail.readUInt32LE(at) !== END_SIGNATURE || tail.readUInt16LE(at + 20) !== 0) return null;
-  const place = placeOf(reading, tail, at, start);
-  return typeof place === 'string' ? null : place;
-}
-
-function searchEnd(reading: ZipReading): DirectoryPlace | null {
+  const near = searchTail(reading, NEAR_TAIL);
+  // Almost every archive ends with its end record; only a comment or bytes that follow call for the long search.
+  const found = typeof near === 'object' && near !== null ? near : searchTail(reading, END_SIZE + LONGEST_COMMENT + LOCATOR_SIZE);
+  if (typeof found === 'object' && found !== null) return found;
   const { source, findings } = reading;
-  const tailStart = clamp(source.size - END_SIZE - LONGEST_COMMENT - LOCATOR_SIZE, source.size);
+  const where = { file: source.file, offset: source.base + source.size };
+  if (found !== null) findings.add('ZIP_END_INVALID', where, `the end of the archive ${found}`);
+  else findings.add('ZIP_NO_END', where, 'the archive has no end record in its last 64 KiB: it was cut or never finished');
+  return null;
+}
+
+/** The place the last usable end record in the tail gives; what is wrong with the last one when none is usable; null when there is none. */
+function searchTail(reading: ZipReading, length: number): DirectoryPlace | string | null {
+  const { source } = reading;
+  const tailStart = clamp(source.size - length, source.size);
   const tail = source.read(tailStart, source.size - tailStart);
   let problem: string | null = null;
   for (const at of candidates(tail)) {
@@ -47,13 +47,7 @@ function searchEnd(reading: ZipReading): DirectoryPlace | null {
       return place;
     }
   }
-  if (problem === null) {
-    const message = `the archive has no end record in its last ${tail.length} bytes: it was cut or never finished`;
-    findings.add('ZIP_NO_END', { file: source.file, offset: source.base + source.size }, message);
-  } else {
-    findings.add('ZIP_END_INVALID', { file: source.file, offset: source.base + source.size }, `the end of the archive ${problem}`);
-  }
-  return null;
+  return problem;
 }
 
 /** Places of the end signature, last first. */

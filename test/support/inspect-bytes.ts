@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inflateRawSync } from 'node:zlib';
+import type { Check } from '../../src/checkpoint/deep/check.ts';
+import { Findings } from '../../src/checkpoint/findings.ts';
+import type { FileFormat } from '../../src/checkpoint/formats/format.ts';
+import { probe } from '../../src/checkpoint/formats/probe.ts';
+import { memorySource } from '../../src/checkpoint/source/byte-source.ts';
+import { crc32, hex32 } from '../../src/core/checksums.ts';
+import { WHOLE } from './fixtures.ts';
+
+export interface Inspected {
+  readonly recognised: boolean;
+  readonly findings: Findings;
+  readonly codes: readonly string[];
+  /** What of the CRC-32 checksums does not match the bytes. */
+  readonly failed: readonly string[];
+}
+
+/** Reads bytes with one format, and compares the checksums it lists. */
+export function inspectBytes(format: FileFormat, bytes: Buffer): Inspected {
+  const source = memorySource(bytes, 'file');
+  const findings = new Findings();
+  const recognised = format.recognise(source.read(0, 4096), source);
+  if (recognised) format.inspect(source, findings, probe);
+  const failed = findings.checks.filter((check) => !holds(check, bytes)).map(({ what }) => what);
+  return { recognised, findings, codes: findings.evidence.map(({ code }) => code), failed };
+}
+
+function holds({ offset, length, encoding, decodedLength, expected }: Check, bytes: Buffer): boolean {
+  const stored = bytes.subarray(offset, offset + length);
+  try {
+    const data = encoding === 'stored' ? stored : inflateRawSync(stored, { maxOutputLength: decodedLength + 1 });
+    return data.length === decodedLength && hex32(crc32(data)) === expected;
+  } catch {
+    return false;
+  }
+}
+
+/** A file of a whole fixture, as a copy that may be changed. */
+export function fixtureBytes(id: string, file: string): Buffer {
+  return readFileSync(join(WHOLE, id, 'data', file));
+}
