@@ -100,7 +100,7 @@ class BlockParser {
     this.#next++;
     const value = this.#lines[this.#next];
     if (value?.indent !== line.indent || !/^:( |$)/.test(value.text)) throw new YamlError(line.number, 'a key without a value');
-    entries[String(key)] = this.#inner(value, 1, depth);
+    entries[keyText(key)] = this.#inner(value, 1, depth);
   }
 
   /** What follows a marker of one character (`-`, `:`) on its line: a scalar, or the first line of a block that is indented by it. */
@@ -161,11 +161,16 @@ function quoteEnd(text: string, quote: string): number {
   return 0;
 }
 
+/** Keys are text here, whatever they are in YAML. */
+function keyText(key: Json): string {
+  return typeof key === 'string' ? key : JSON.stringify(key);
+}
+
 function splitKey(line: Line): readonly [string, string] {
   const length = keyLength(line.text);
   if (length === 0) throw new YamlError(line.number, 'neither a key with a value nor an item of a list');
   const key = scalar(line.text.slice(0, length).trimEnd(), line.number);
-  return [String(key), line.text.slice(line.text.indexOf(':', length) + 1).trim()];
+  return [keyText(key), line.text.slice(line.text.indexOf(':', length) + 1).trim()];
 }
 
 const WORDS: ReadonlyMap<string, Json> = new Map<string, Json>([

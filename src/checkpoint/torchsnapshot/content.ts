@@ -18,20 +18,29 @@ export function noteManifest(manifest: SnapshotManifest, file: string, findings:
     const { rank, rest } = splitRank(part.path);
     const need = stateOfName(rest, STATE_DEPTH) ?? (part.dtype === null ? null : 'weights');
     if (need === null) continue;
-    content.add(need, `${file}: ${excerpt(rest.split('/', 1)[0] ?? '')}`);
+    content.add(need, `${file}: ${excerpt(rootOf(rest))}`);
     if (need === 'rng' && rank !== null) ranks.add(rank);
   }
   for (const rank of ranks) content.rngRanks.found.push(rank);
-  for (const path of manifest.paths) {
-    const need = stateOfName(splitRank(path).rest, STATE_DEPTH);
-    if (need === 'scheduler') content.add('scheduler', `${file}: ${excerpt(splitRank(path).rest.split('/', 1)[0] ?? '')}`);
+  content.worldSize ??= manifest.worldSize;
+  if (ranks.size > 0) content.rngRanks.expected ??= manifest.worldSize;
+  noteValues(manifest, file, findings);
+}
+
+/** Values that stand in the manifest itself: a scheduler is often nothing else. */
+function noteValues({ paths, integers }: SnapshotManifest, file: string, { content }: Findings): void {
+  for (const path of paths) {
+    const { rest } = splitRank(path);
+    if (stateOfName(rest, STATE_DEPTH) === 'scheduler') content.add('scheduler', `${file}: ${excerpt(rootOf(rest))}`);
   }
-  for (const [path, value] of manifest.integers) {
+  for (const [path, value] of integers) {
     const { rest } = splitRank(path);
     if (stateOfName(rest, STATE_DEPTH) === null && isStep(rest)) content.addStep(value, file, `${file}: ${excerpt(path)}`);
   }
-  content.worldSize ??= manifest.worldSize;
-  content.rngRanks.expected ??= content.rngRanks.found.length > 0 ? manifest.worldSize : null;
+}
+
+function rootOf(path: string): string {
+  return path.split('/', 1)[0] ?? '';
 }
 
 function isStep(path: string): boolean {
