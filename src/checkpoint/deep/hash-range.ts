@@ -25,7 +25,7 @@ function makeHasher(algorithm: Task['algorithm']): Hasher {
       return { update: (bytes) => void hash.update(bytes), value: () => hash.digest('hex') };
     }
     case 'fletcher32':
-      return whole(fletcher32);
+      return inWords(fletcher32);
   }
 }
 
@@ -39,10 +39,25 @@ function rolling(next: (bytes: Uint8Array, previous: number) => number, start: n
   };
 }
 
-/** For checksums that are not continued from piece to piece; chunks of HDF5 are small. */
-function whole(sum: (bytes: Uint8Array) => number): Hasher {
-  const pieces: Uint8Array[] = [];
-  return { update: (bytes) => void pieces.push(Buffer.from(bytes)), value: () => hex32(sum(Buffer.concat(pieces))) };
+/** For a checksum over words of two bytes, which is continued only after whole words: a byte left over waits for the next piece. */
+function inWords(next: (bytes: Uint8Array, previous: number) => number): Hasher {
+  let state = 0;
+  let left: number | null = null;
+  return {
+    update: (bytes) => {
+      let from = 0;
+      const [first] = bytes;
+      if (left !== null && first !== undefined) {
+        state = next(Uint8Array.of(left, first), state);
+        left = null;
+        from = 1;
+      }
+      const end = bytes.length - ((bytes.length - from) % 2);
+      state = next(bytes.subarray(from, end), state);
+      left = bytes[end] ?? left;
+    },
+    value: () => hex32(left === null ? state : next(Uint8Array.of(left), state)),
+  };
 }
 
 /** Hashes what a task names. The masked form is applied by whoever puts the parts together. */
