@@ -8,13 +8,13 @@ import type { StoredPart } from './manifest.ts';
 const MOST_FOLDERS = 64;
 
 /** A file of the snapshot: the folder it lies in and its name. */
-export interface Location {
+interface Location {
   readonly folder: Directory;
   readonly name: string;
 }
 
 /** Follows a location (`0/optimizer/state/0/exp_avg`) through the folders of the snapshot, never out of them. */
-export function locate(root: Directory, location: string, findings: Findings): Location | null {
+function locate(root: Directory, location: string, findings: Findings): Location | null {
   const parts = location.split('/');
   const name = parts.pop() ?? '';
   if (parts.length > MOST_FOLDERS || [...parts, name].some((part) => part === '' || part === '.' || part === '..')) {
