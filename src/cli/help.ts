@@ -56,6 +56,16 @@ export function commandHelp(entry: CommandEntry, command: Command, { style, colu
   ];
 }
 
+/** The overview as data, for `--json`. */
+export function overviewData(commands: readonly CommandEntry[]) {
+  return { commands: commands.map(({ name, summary }) => ({ name, summary })), options: GLOBAL_OPTIONS };
+}
+
+/** Everything about one command as data, for `--json`. */
+export function commandData({ name, summary }: CommandEntry, { description, operand, options, examples }: Command) {
+  return { name, summary, description, operand, options: { ...options, ...GLOBAL_OPTIONS }, examples };
+}
+
 /** `holdfast help exit-codes`. */
 export function exitCodeHelp({ style, columns }: Page): string[] {
   const items = exitCodeTable().map(({ code, meaning }) => [String(code), meaning] as const);

@@ -69,9 +69,10 @@ async function withoutCommand(args: readonly string[], world: Surroundings): Pro
   const { values } = parseCommandLine(args, GLOBAL_OPTIONS);
   const output = createOutput({ ...world, values });
   if (values.version) return printVersion(output);
-  const { overview } = await import('./help.ts');
+  const { overview, overviewData } = await import('./help.ts');
   if (values.help) {
-    output.print(...overview(world.commands, output));
+    if (output.json) output.printJson(overviewData(world.commands));
+    else output.print(...overview(world.commands, output));
     return EXIT.ok;
   }
   world.stderr.write(`${overview(world.commands, createOutput({ ...world, stdout: world.stderr, values })).join('\n')}\n`);
@@ -79,8 +80,9 @@ async function withoutCommand(args: readonly string[], world: Surroundings): Pro
 }
 
 async function help(output: Output, entry: CommandEntry, command: Command): Promise<ExitCode> {
-  const { commandHelp } = await import('./help.ts');
-  output.print(...commandHelp(entry, command, output));
+  const { commandData, commandHelp } = await import('./help.ts');
+  if (output.json) output.printJson(commandData(entry, command));
+  else output.print(...commandHelp(entry, command, output));
   return EXIT.ok;
 }
 

@@ -18,6 +18,14 @@ describe('help', () => {
     expect(exitCodes.map(({ code }) => code)).toEqual(Object.values(EXIT).sort((a, b) => a - b));
   });
 
+  it('is data with --json: the commands, and everything about one', async () => {
+    const { commands } = JSON.parse((await runCommand(['help', '--json'])).stdout) as { commands: { name: string }[] };
+    expect(commands.map(({ name }) => name)).toEqual(COMMANDS.map(({ name }) => name));
+    const verify = (await runCommand(['help', 'verify', '--json'])).stdout;
+    expect(JSON.parse(verify)).toMatchObject({ name: 'verify', options: { deep: { kind: 'flag' }, json: { kind: 'flag' } } });
+    expect((await runCommand(['verify', '--help', '--json'])).stdout).toBe(verify);
+  });
+
   it('suggests the topic that was meant', async () => {
     const { code, stderr } = await runCommand(['help', 'exit-code']);
     expect(code).toBe(64);

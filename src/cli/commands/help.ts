@@ -21,18 +21,27 @@ export const help = defineCommand({
     { line: `help ${EXIT_CODES_TOPIC}`, description: 'what each exit code means' },
   ],
   async run({ operands: [topic], commands, output }) {
-    if (topic === EXIT_CODES_TOPIC && output.json) output.printJson({ exitCodes: (await import('../help.ts')).exitCodeTable() });
-    else output.print(...(await page(topic, commands, output)));
+    const page = await findPage(topic, commands);
+    if (output.json) output.printJson(page.data());
+    else output.print(...page.lines(output));
     return EXIT.ok;
   },
 });
 
-async function page(topic: string | undefined, commands: readonly CommandEntry[], output: Output): Promise<string[]> {
-  const { commandHelp, exitCodeHelp, overview } = await import('../help.ts');
-  if (topic === undefined) return overview(commands, output);
-  if (topic === EXIT_CODES_TOPIC) return exitCodeHelp(output);
+interface Page {
+  lines(output: Output): string[];
+  data(): unknown;
+}
+
+async function findPage(topic: string | undefined, commands: readonly CommandEntry[]): Promise<Page> {
+  const pages = await import('../help.ts');
+  if (topic === undefined) return { lines: (output) => pages.overview(commands, output), data: () => pages.overviewData(commands) };
+  if (topic === EXIT_CODES_TOPIC) return { lines: pages.exitCodeHelp, data: () => ({ exitCodes: pages.exitCodeTable() }) };
   const entry = commands.find(({ name }) => name === topic);
-  if (entry !== undefined) return commandHelp(entry, await entry.load(), output);
+  if (entry !== undefined) {
+    const command = await entry.load();
+    return { lines: (output) => pages.commandHelp(entry, command, output), data: () => pages.commandData(entry, command) };
+  }
   const topics = [...commands.map(({ name }) => name), EXIT_CODES_TOPIC];
   throw new HoldfastError('USAGE', {
     message: `there is no help on "${excerpt(topic, 40)}".${didYouMean(topic, topics)}`,

@@ -45,7 +45,8 @@ export function createOutput({ stdout, stderr, env, clock, values }: OutputOptio
     json: values.json,
     quiet: values.quiet,
     style: createStyle({ stream: stdout, env, noColor: values['no-color'] }),
-    columns: Math.min(WIDEST, stdout.columns ?? PIPE_COLUMNS),
+    // A terminal that does not know its width says 0.
+    columns: Math.min(WIDEST, stdout.columns || PIPE_COLUMNS),
     progress,
     print,
     printJson: (value) => print(JSON.stringify(value, null, 2)),

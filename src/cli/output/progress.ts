@@ -62,7 +62,7 @@ class ProgressLine implements Progress {
     if (now < this.#nextDraw) return;
     this.#nextDraw = now + INTERVAL_MS;
     this.#drawn = true;
-    this.#stream.write(`\r\u001b[2K${progressText(update, now - this.#started, (this.#stream.columns ?? 80) - 1)}`);
+    this.#stream.write(`\r\u001b[2K${progressText(update, now - this.#started, (this.#stream.columns || 80) - 1)}`);
   }
 
   clear(): void {
