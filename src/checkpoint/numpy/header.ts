@@ -3,7 +3,7 @@ import { parseLiteral } from './literal.ts';
 
 export const NPY_MAGIC = Buffer.from('\x93NUMPY', 'latin1');
 /** Enough for the header of almost every array: NumPy pads it to a multiple of 64. */
-export const USUAL_HEADER = 128;
+const USUAL_HEADER = 128;
 /** NumPy itself refuses longer ones unless told to trust the file. */
 const LONGEST_HEADER = 1024 * 1024;
 

@@ -205,7 +205,7 @@ function part(value: PickleValue): string {
 }
 
 /** What a value is, for a message. */
-export function describe(value: PickleValue): string {
+function describe(value: PickleValue): string {
   if (value === null) return 'None';
   if (typeof value === 'string') return 'a string';
   if (typeof value === 'boolean') return 'a boolean';

@@ -89,7 +89,7 @@ export function isNode(value: PickleValue | undefined): value is PickleNode {
   return typeof value === 'object' && value !== null;
 }
 
-export function isPlainDict(value: PickleValue | undefined): value is PickleDict {
+function isPlainDict(value: PickleValue | undefined): value is PickleDict {
   return isNode(value) && value.kind === 'dict';
 }
 

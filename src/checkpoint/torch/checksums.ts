@@ -17,8 +17,27 @@ export function usesChecksums(entries: readonly ZipEntry[]): boolean {
   return isEmpty;
 }
 
+interface Unchecked {
+  /** The records of tensor data. */
+  readonly records: readonly ZipEntry[];
+  /** True when the other records do have checksums: the sign of a writer that only reserved the space of the tensors. */
+  readonly isPickleChecked: boolean;
+}
+
+/** Tells why the tensor records have no checksums: never written, or written without. */
+export function reportMissingChecksums(source: ByteSource, findings: Findings, { records, isPickleChecked }: Unchecked): void {
+  const count = records.length;
+  if (isPickleChecked && isUnfilled(source, records)) {
+    const message = `the ${count} records of tensor data have no checksums and hold zeros: the data was never written`;
+    findings.add('TORCH_DATA_SKIPPED', { file: source.file }, message);
+    return;
+  }
+  const message = `the ${count} records of tensor data carry no checksums: the writer had them switched off`;
+  findings.add('TORCH_NO_CHECKSUMS', { file: source.file }, message);
+}
+
 /** True when the records hold zeros as far as a few of the largest were looked at. */
-export function isUnfilled(source: ByteSource, records: readonly ZipEntry[]): boolean {
+function isUnfilled(source: ByteSource, records: readonly ZipEntry[]): boolean {
   const largest = records.filter(({ size, dataOffset }) => size > 0 && dataOffset !== null).sort((a, b) => b.size - a.size);
   const samples = largest.slice(0, SAMPLES);
   return samples.length > 0 && samples.every((entry) => isZero(source.read(entry.dataOffset ?? 0, Math.min(entry.size, SAMPLE_BYTES))));
@@ -26,9 +45,4 @@ export function isUnfilled(source: ByteSource, records: readonly ZipEntry[]): bo
 
 function isZero(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === 0);
-}
-
-export function reportMissingChecksums(source: ByteSource, findings: Findings, records: readonly ZipEntry[]): void {
-  const message = `the ${records.length} records of tensor data carry no checksums: the writer had them switched off`;
-  findings.add('TORCH_NO_CHECKSUMS', { file: source.file }, message);
 }

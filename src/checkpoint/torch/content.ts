@@ -23,6 +23,8 @@ const STEP_KEYS = [
 const NESTED_KEYS = ['state', 'trainer_state', 'train_state', 'trainer', 'progress', 'meta'];
 /** Entries of one dictionary that are looked at. */
 const ENTRIES = 20_000;
+/** The `state_dict()` of an optimizer has two keys, that of a scheduler a dozen. Longer dictionaries are not searched for them. */
+const STATE_KEYS = 256;
 
 /**
  * Says what a trainer would find in a torch file whose writer is not known, from the names of its top-level keys and the shape of what
@@ -43,19 +45,25 @@ export function describeTorchContent(object: TorchObject, findings: Findings): v
   }
   addStep(object, [['', value], ...states.map(([key, state]) => [`${key}.`, state] as const)], findings);
   const { found } = findings.content;
-  const isNothing = Object.values(found).every((places) => places.length === 0);
-  if (isNothing && object.storages.size > 0) findings.content.add('weights', source.file);
+  const isUntold = Object.values(found).every((places) => places.length === 0);
+  if (isUntold && object.storages.size > 0) findings.content.add('weights', source.file);
 }
 
 type Part = 'weights' | 'optimizer' | 'scheduler' | 'rng';
 
+/** Keys that tell what a dictionary is: all of the first, and one of the second. */
+const SHAPES: readonly (readonly [Part, readonly string[], readonly string[]])[] = [
+  ['optimizer', ['state'], ['param_groups']],
+  ['scheduler', ['last_epoch'], ['base_lrs', '_step_count']],
+  ['rng', ['python', 'numpy'], ['cpu', 'cuda', 'torch']],
+];
+
 /** What a value is by its shape alone: the `state_dict()` of an optimizer or of a scheduler, or the random states of a trainer. */
 function shapeOf(value: PickleValue | undefined): Part | null {
-  const has = (key: string) => dictGet(value, key) !== undefined;
-  if (has('state') && has('param_groups')) return 'optimizer';
-  if (has('last_epoch') && (has('base_lrs') || has('_step_count'))) return 'scheduler';
-  if (has('python') && has('numpy') && (has('cpu') || has('cuda') || has('torch'))) return 'rng';
-  return null;
+  const keys = asDict(value)?.keys ?? [];
+  if (keys.length > STATE_KEYS) return null;
+  const shape = SHAPES.find(([, all, one]) => all.every((key) => keys.includes(key)) && one.some((key) => keys.includes(key)));
+  return shape?.[0] ?? null;
 }
 
 function describeEntries({ source }: TorchObject, value: PickleValue | undefined, path: string, findings: Findings): void {

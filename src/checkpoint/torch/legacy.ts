@@ -3,10 +3,10 @@ import type { Findings } from '../findings.ts';
 import type { TorchObject } from '../formats/torch-object.ts';
 import { LIMITS } from '../limits.ts';
 import { reportPickle } from '../pickle/report.ts';
-import { asInt, asItems, asString, dictGet, type PickleValue, rawBytes } from '../pickle/value.ts';
+import { asInt, asItems, dictGet, type PickleValue } from '../pickle/value.ts';
 import { type PickleResult, walkPickle } from '../pickle/walk.ts';
 import { type ByteSource, u64le } from '../source/byte-source.ts';
-import type { TorchStorage } from './storage.ts';
+import { keyOf, type TorchStorage } from './storage.ts';
 import { collectStorages } from './storages.ts';
 
 /** The magic number 0x1950a86a20f9469cfc6c as LONG1, which every protocol from 2 on writes, and as protocols 0 and 1 write it. */
@@ -72,10 +72,6 @@ function next(reading: Reading): PickleResult | null {
 function expect({ source, findings, position }: Reading, holds: boolean, message: string): boolean {
   if (!holds) findings.add('TORCH_LEGACY_INVALID', { file: source.file, offset: source.base + position }, message);
   return holds;
-}
-
-function keyOf(value: PickleValue | undefined): string | null {
-  return asString(value) ?? asInt(value)?.toString() ?? rawBytes(value)?.toString('latin1') ?? null;
 }
 
 /** Every storage the object refers to must be in the list. */

@@ -17,7 +17,7 @@ export function readScalar(object: TorchObject, tensor: PickleValue | undefined)
   const [reference, offset, shape] = argsOf(call);
   if (!isNode(reference) || reference.kind !== 'persistent') return null;
   const named = storageOf(reference);
-  const storage = typeof named === 'string' ? undefined : object.storages.get(named.key);
+  const storage = named === 'class' || 'problem' in named ? undefined : object.storages.get(named.key);
   const index = asInt(offset);
   const dimensions = asItems(shape);
   if (storage === undefined || storage.offset === null || index === null || dimensions === null) return null;

@@ -16,29 +16,37 @@ export interface TorchStorage {
   offset: number | null;
 }
 
-/** What a persistent id stands for: a storage, a class (`module`, old files), or what is wrong with it. */
-export function storageOf({ id }: PicklePersistent): TorchStorage | 'class' | string {
+/** What is wrong with a reference, to go on from "a reference to tensor data". */
+export interface BadReference {
+  readonly problem: string;
+}
+
+/** What a persistent id stands for: a storage, a class (`module`, in old files), or nothing that PyTorch knows. */
+export function storageOf({ id }: PicklePersistent): TorchStorage | 'class' | BadReference {
   const parts = asItems(id);
-  if (parts === null) return 'is no tuple';
+  if (parts === null) return { problem: 'is no tuple' };
   const kind = textOf(parts[0]);
   if (kind === 'module' && parts.length >= 2) return 'class';
-  if (kind !== 'storage' || parts.length < 5) return 'is not of the shape (storage, type, key, device, count)';
+  if (kind !== 'storage' || parts.length < 5) return { problem: 'is not of the shape (storage, type, key, device, count)' };
   const [, type, key, location, count] = parts;
-  if (!isNode(type) || type.kind !== 'global') return 'has no storage type';
-  const elementBytes = storageElementBytes(type.module, type.name);
-  if (elementBytes === null) return `names the storage type ${type.module}.${type.name}, which PyTorch does not have`;
+  const typed = elementOf(type);
+  if ('problem' in typed) return typed;
   const elements = asInt(count);
-  const name = textOf(key) ?? asInt(key)?.toString() ?? null;
-  if (elements === null || elements < 0 || name === null) return 'has no key or no number of elements';
-  return {
-    key: name,
-    type: type.name,
-    elementBytes,
-    elements,
-    location: textOf(location) ?? '',
-    bytes: elements * elementBytes,
-    offset: null,
-  };
+  const name = keyOf(key);
+  if (elements === null || elements < 0 || name === null) return { problem: 'has no key or no number of elements' };
+  return { key: name, ...typed, elements, location: textOf(location) ?? '', bytes: elements * typed.elementBytes, offset: null };
+}
+
+function elementOf(type: PickleValue | undefined): Pick<TorchStorage, 'type' | 'elementBytes'> | BadReference {
+  if (!isNode(type) || type.kind !== 'global') return { problem: 'has no storage type' };
+  const elementBytes = storageElementBytes(type.module, type.name);
+  if (elementBytes !== null) return { type: type.name, elementBytes };
+  return { problem: `names the storage type ${type.module}.${type.name}, which PyTorch does not have` };
+}
+
+/** The key of a storage: text, or a number in very old files. */
+export function keyOf(value: PickleValue | undefined): string | null {
+  return textOf(value) ?? asInt(value)?.toString() ?? null;
 }
 
 /** Text, also as Python 2 wrote it. */

@@ -4,15 +4,15 @@ import type { PickleResult } from '../pickle/walk.ts';
 import type { ByteSource } from '../source/byte-source.ts';
 import { storageOf, type TorchStorage } from './storage.ts';
 
-/** Every storage the pickle refers to, by key; references that make no sense become evidence. `base` is where the pickle lies in the file. */
+/** Every storage the pickle refers to, by key; references that make no sense become evidence. */
 export function collectStorages(pickle: PickleResult, source: ByteSource, findings: Findings): Map<string, TorchStorage> {
   const storages = new Map<string, TorchStorage>();
   for (const reference of pickle.persistent) {
     const storage = storageOf(reference);
     const where = { file: source.file, offset: source.base + reference.offset };
     if (storage === 'class') continue;
-    if (typeof storage === 'string') {
-      findings.add('TORCH_STORAGE_UNKNOWN', where, `a reference to tensor data ${excerpt(storage, 160)}`);
+    if ('problem' in storage) {
+      findings.add('TORCH_STORAGE_UNKNOWN', where, `a reference to tensor data ${excerpt(storage.problem, 160)}`);
       continue;
     }
     const known = storages.get(storage.key);

@@ -4,10 +4,10 @@ import type { TorchObject } from '../formats/torch-object.ts';
 import { reportPickle } from '../pickle/report.ts';
 import { walkPickle } from '../pickle/walk.ts';
 import type { ByteSource } from '../source/byte-source.ts';
-import type { ZipArchive, ZipEntry } from '../zip/archive.ts';
+import type { ZipArchive } from '../zip/archive.ts';
 import { checkOfEntry, firstEntryName, openEntry, readZip } from '../zip/read.ts';
 import { directoryNames } from '../zip/names.ts';
-import { isUnfilled, reportMissingChecksums, usesChecksums } from './checksums.ts';
+import { reportMissingChecksums, usesChecksums } from './checksums.ts';
 import type { TorchStorage } from './storage.ts';
 import { collectStorages } from './storages.ts';
 
@@ -43,7 +43,8 @@ export function readTorchZip(source: ByteSource, findings: Findings): TorchObjec
   reportPickle(pickle, content, findings, container === 'script');
   const storages = collectStorages(pickle, content, findings);
   for (const storage of storages.values()) placeStorage(reading, storage);
-  addChecks(reading, storages);
+  addChecks(reading);
+  reportUnreferenced(reading, storages);
   return { container, value: pickle.value, pickle, storages, source, littleEndian };
 }
 
@@ -101,36 +102,24 @@ function placeStorage({ source, findings, archive, folder }: TorchZip, storage: 
 }
 
 /** Counts the payload and lists the checksums, unless the writer stored none. */
-function addChecks(reading: TorchZip, storages: ReadonlyMap<string, TorchStorage>): void {
-  const { source, findings, archive, folder } = reading;
-  const data: ZipEntry[] = [];
-  let unreferenced = 0;
+function addChecks({ source, findings, archive, folder }: TorchZip): void {
+  const data = new Set(archive.entries.filter(({ name }) => name.startsWith(`${folder}data/`) || name.startsWith(`${folder}constants/`)));
+  const coverage = { all: usesChecksums(archive.entries), data: usesChecksums([...data]) };
   for (const entry of archive.entries) {
-    if (!isStorageRecord(entry.name, folder)) continue;
-    data.push(entry);
-    if (!storages.has(entry.name.slice(folder.length + 'data/'.length))) unreferenced++;
-  }
-  const all = usesChecksums(archive.entries);
-  const ofData = all && usesChecksums(data);
-  const dataEntries = new Set(data);
-  for (const entry of archive.entries) {
-    const payload = dataEntries.has(entry) ? entry.size : 0;
+    const payload = data.has(entry) ? entry.size : 0;
     findings.payloadBytes += payload;
-    const check = (payload > 0 ? ofData : all) ? checkOfEntry(source, entry, payload) : null;
+    const isCovered = coverage.all && (payload === 0 || coverage.data);
+    const check = isCovered ? checkOfEntry(source, entry, payload) : null;
     if (check !== null) findings.checks.push(check);
   }
-  if (all && !ofData && isUnfilled(source, data)) {
-    findings.add(
-      'TORCH_DATA_SKIPPED',
-      { file: source.file },
-      'the tensor records have no checksums and hold zeros: the data was never written',
-    );
-  } else if (!ofData) reportMissingChecksums(source, findings, data);
-  if (unreferenced > 0 && !findings.isBroken) {
-    findings.add('TORCH_UNREFERENCED', { file: source.file }, `${unreferenced} records of tensor data are mentioned nowhere in the pickle`);
-  }
+  if (!coverage.all || !coverage.data) reportMissingChecksums(source, findings, { records: [...data], isPickleChecked: coverage.all });
 }
 
-function isStorageRecord(name: string, folder: string): boolean {
-  return name.startsWith(`${folder}data/`) || name.startsWith(`${folder}constants/`);
+/** Records of tensor data that the pickle does not mention; with a pickle that could not be read nothing is known about them. */
+function reportUnreferenced({ source, findings, archive, folder }: TorchZip, storages: ReadonlyMap<string, TorchStorage>): void {
+  if (findings.isBroken) return;
+  const prefix = `${folder}data/`;
+  const unreferenced = archive.entries.filter(({ name }) => name.startsWith(prefix) && !storages.has(name.slice(prefix.length))).length;
+  if (unreferenced === 0) return;
+  findings.add('TORCH_UNREFERENCED', { file: source.file }, `${unreferenced} records of tensor data are mentioned nowhere in the pickle`);
 }

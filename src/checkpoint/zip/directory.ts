@@ -107,7 +107,7 @@ function wideFields(fixed: Buffer, extra: Buffer): Pick<ZipEntry, 'size' | 'comp
 }
 
 /** The content of the ZIP64 extra field, or null. */
-export function zip64Field(extra: Buffer): Buffer | null {
+function zip64Field(extra: Buffer): Buffer | null {
   for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
     if (extra.readUInt16LE(at) === ZIP64_EXTRA) return extra.subarray(at + 4, at + 4 + extra.readUInt16LE(at + 2));
   }
