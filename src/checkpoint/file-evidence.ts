@@ -15,7 +15,7 @@ const EXACT_FILE_SYSTEMS = new Set([0xef53, 0x58465342, 0x01021994, 0x794c7630])
 /** True when fewer blocks than bytes means holes, on the file system under `path`. */
 export function countsBlocksExactly(path: string): boolean {
   try {
-    return EXACT_FILE_SYSTEMS.has(Number(statfsSync(path).type));
+    return EXACT_FILE_SYSTEMS.has(statfsSync(path).type);
   } catch {
     return false;
   }

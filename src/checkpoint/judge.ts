@@ -46,7 +46,7 @@ export function joinPath(given: string, path: string): string {
 }
 
 /** The step inside the files when they agree, else the one in the name. */
-export function stepOf(unit: Unit, findings: Findings): number | null {
+function stepOf(unit: Unit, findings: Findings): number | null {
   const [first] = findings.content.steps;
   return first?.step ?? stepOfName(unit.path.split('/').at(-1) || unit.directory.name);
 }

@@ -74,7 +74,7 @@ async function verifyPath(path: string, options: VerifyOptions, writers: () => R
     const { trackers } = discovery;
     const context: Context = { tree, pathOf, options, writers, trackers, isExact: countsBlocksExactly(tree.real) };
     const checkpoints = await verifyUnits(newestFirst(units), context);
-    return finish(path, checkpoints, discovery, tree, options);
+    return finish(path, checkpoints, discovery, context);
   } finally {
     tree.close();
   }
@@ -119,7 +119,7 @@ async function verifyUnit(unit: Unit, context: Context): Promise<CheckpointRepor
 
 async function compare(findings: Findings, { tree, options }: Context): Promise<Compared> {
   if (options.level === 'quick' || findings.checks.length === 0) return { checkedBytes: 0, failures: 0 };
-  return await runChecks(findings, {
+  return runChecks(findings, {
     pathOf: (file) => tree.realPathOf(file),
     signal: options.signal,
     onBytes: (done, total) => options.onProgress?.({ phase: 'read', done, total, unit: 'bytes', current: findings.checks[0]?.file ?? '' }),
@@ -135,7 +135,7 @@ function settleHoles(findings: Findings, compared: Compared): void {
   }
 }
 
-function finish(path: string, checkpoints: CheckpointReport[], discovery: Discovery, tree: Tree, options: VerifyOptions): PathReport {
+function finish(path: string, checkpoints: CheckpointReport[], discovery: Discovery, { tree, options }: Context): PathReport {
   const { findings, trackers } = discovery;
   for (const tracker of trackers) reportTracker(tracker, findings);
   const lastGood = checkpoints.find(({ verdict }) => canResume(verdict, options.requireChecked === true)) ?? null;

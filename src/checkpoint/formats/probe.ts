@@ -1,7 +1,6 @@
 import { excerpt, printable } from '../../core/printable.ts';
 import { Findings } from '../findings.ts';
 import type { ByteSource } from '../source/byte-source.ts';
-import type { Directory } from '../source/directory.ts';
 import { SourceError } from '../source/source-error.ts';
 import type { FileFormat, MemberFindings, Probe } from './format.ts';
 import { DIRECTORY_FORMATS, FILE_FORMATS } from './table.ts';

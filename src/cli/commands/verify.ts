@@ -58,14 +58,16 @@ interface Wishes {
   readonly strict: boolean;
 }
 
-/** The answer as an exit code: unsafe first, then nothing recognised, then anything not good enough. */
+/** The answer as an exit code: unsafe first, then anything not good enough, then a path where nothing was recognised. */
 export function exitCodeOf(report: VerifyReport, { requireChecked, strict }: Wishes): ExitCode {
   const checkpoints = report.paths.flatMap((path) => path.checkpoints);
   if (strict && checkpoints.some(({ security }) => security.isUnsafe)) return EXIT.unsafe;
-  if (checkpoints.length === 0) return EXIT.nothing;
   const isGood = ({ verdict }: { verdict: string }) => verdict === 'RESUMABLE' || (verdict === 'UNCHECKED' && !requireChecked);
   const isRunSound = report.paths.every(({ evidence }) => evidence.every(({ effect }) => effect === 'warning' || effect === 'note'));
-  return checkpoints.every(isGood) && isRunSound ? EXIT.ok : EXIT.no;
+  if (!checkpoints.every(isGood)) return EXIT.no;
+  // An empty path among good ones must not pass as good.
+  if (report.paths.some((path) => path.checkpoints.length === 0)) return EXIT.nothing;
+  return isRunSound ? EXIT.ok : EXIT.no;
 }
 
 function printLastGood(
