@@ -1,4 +1,6 @@
+import type { Clock } from '../core/clock.ts';
 import type { ExitCode } from '../core/exit-codes.ts';
+import type { Parsed } from '../core/parsed.ts';
 import type { Output } from './output/output.ts';
 
 interface AnyOption {
@@ -20,7 +22,18 @@ export interface Choice<Word extends string = string> extends AnyOption {
   readonly default?: Word;
 }
 
-export type Option = Flag | Choice;
+/** An option that takes a value of its own kind: a size, a count, a duration. */
+export interface Value<T = unknown> extends AnyOption {
+  readonly kind: 'value';
+  /** As shown in help: `SIZE`. */
+  readonly value: string;
+  /** Reads what the user wrote; the reason of a refusal follows the name of the option. */
+  readonly parse: (text: string) => Parsed<T>;
+  /** As a user would write it; without one the option is null when it is not given. */
+  readonly default?: string;
+}
+
+export type Option = Flag | Choice | Value;
 /** Options by the name users write after `--`. */
 export type OptionTable = Readonly<Record<string, Option>>;
 
@@ -29,7 +42,11 @@ export type OptionValues<Table extends OptionTable> = {
     ? Table[Name] extends { readonly default: string }
       ? Word
       : Word | null
-    : boolean;
+    : Table[Name] extends Value<infer T>
+      ? Table[Name] extends { readonly default: string }
+        ? T
+        : T | null
+      : boolean;
 };
 
 /** What a command takes besides options. */
@@ -57,6 +74,8 @@ export interface Invocation<Table extends OptionTable = OptionTable> {
   readonly values: OptionValues<Table>;
   readonly operands: readonly string[];
   readonly output: Output;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Aborted when the command shall end early; its reason is the error to end with. */
   readonly signal: AbortSignal;
   /** The table of all commands, for those that speak about the others. */

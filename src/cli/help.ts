@@ -92,9 +92,10 @@ function optionLines(options: OptionTable, columns: number): string[] {
 
 function optionTerm(name: string, option: Option): string {
   const short = option.short === undefined ? '    ' : `-${option.short}, `;
-  return option.kind === 'flag' ? `${short}--${name}` : `${short}--${name}=${option.choices.join('|')}`;
+  if (option.kind === 'flag') return `${short}--${name}`;
+  return `${short}--${name}=${option.kind === 'choice' ? option.choices.join('|') : option.value}`;
 }
 
 function optionText(option: Option): string {
-  return option.kind === 'choice' && option.default !== undefined ? `${option.description} [${option.default}]` : option.description;
+  return option.kind !== 'flag' && option.default !== undefined ? `${option.description} [${option.default}]` : option.description;
 }

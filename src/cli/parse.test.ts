@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, expectTypeOf, it } from 'vitest';
+import { type Bytes, parseBytes } from '../core/bytes.ts';
 import { HoldfastError } from '../core/errors.ts';
 import type { OptionTable } from './command.ts';
 import { checkOperands, indexOfFirstOperand, parseCommandLine } from './parse.ts';
@@ -8,6 +9,8 @@ const TABLE = {
   deep: { kind: 'flag', description: 'Read everything' },
   quiet: { kind: 'flag', short: 'q', description: 'Say little' },
   require: { kind: 'choice', choices: ['resumable', 'weights'], description: 'What is enough' },
+  bytes: { kind: 'value', value: 'SIZE', parse: parseBytes, default: '1MiB', description: 'How much' },
+  line: { kind: 'value', value: 'SIZE', parse: parseBytes, description: 'Where' },
   progress: { kind: 'choice', choices: ['auto', 'json', 'none'], default: 'auto', description: 'How progress is told' },
 } as const satisfies OptionTable;
 
@@ -24,14 +27,14 @@ const failure = (args: readonly string[]): string => {
 describe('parseCommandLine', () => {
   it('gives every option a value: false, its default, or null', () => {
     expect(parseCommandLine([], TABLE)).toEqual({
-      values: { deep: false, quiet: false, require: null, progress: 'auto' },
+      values: { deep: false, quiet: false, require: null, bytes: 2 ** 20, line: null, progress: 'auto' },
       operands: [],
     });
   });
 
   it('reads options and operands in any order, and everything after -- as operands', () => {
-    expect(parseCommandLine(['a', '-q', '--require', 'weights', 'b', '--progress=json', '--', '--deep'], TABLE)).toEqual({
-      values: { deep: false, quiet: true, require: 'weights', progress: 'json' },
+    expect(parseCommandLine(['a', '-q', '--require', 'weights', 'b', '--line', '1GiB', '--progress=json', '--', '--deep'], TABLE)).toEqual({
+      values: { deep: false, quiet: true, require: 'weights', bytes: 2 ** 20, line: 2 ** 30, progress: 'json' },
       operands: ['a', 'b', '--deep'],
     });
   });
@@ -40,6 +43,8 @@ describe('parseCommandLine', () => {
     const { values } = parseCommandLine([], TABLE);
     expectTypeOf(values.deep).toEqualTypeOf<boolean>();
     expectTypeOf(values.require).toEqualTypeOf<'resumable' | 'weights' | null>();
+    expectTypeOf(values.bytes).toEqualTypeOf<Bytes>();
+    expectTypeOf(values.line).toEqualTypeOf<Bytes | null>();
     expectTypeOf(values.progress).toEqualTypeOf<'auto' | 'json' | 'none'>();
   });
 
@@ -52,15 +57,21 @@ describe('parseCommandLine', () => {
     [['--require', '--deep'], 'option --require needs a value: resumable, weights'],
     [['--require=resumeable'], 'option --require is one of resumable, weights, not "resumeable". Did you mean resumable?'],
     [['--progress', 'fast'], 'option --progress is one of auto, json, none, not "fast".'],
+    [['--bytes'], 'option --bytes needs a value: SIZE'],
+    [['--bytes', '--deep'], 'option --bytes needs a value: SIZE'],
+    [['--bytes=7'], expect.stringMatching(/^option --bytes: "7" has no unit: /)],
     [['--toString'], 'unknown option --toString'],
     [['--__proto__'], 'unknown option --__proto__'],
     [['--\u001b[31m'], 'unknown option --\\x1b[31m'],
   ])('says what is wrong with %j', (args, message) => {
-    expect(failure(args)).toBe(message);
+    expect(failure(args)).toEqual(message);
   });
 
   it('gives values or a USAGE error for any arguments, and nothing else', () => {
-    const word = fc.oneof(fc.string(), fc.constantFrom('--', '-', '--deep', '-q', '--require', 'resumable', '-qq', '--no-deep', '--='));
+    const word = fc.oneof(
+      fc.string(),
+      fc.constantFrom('--', '-', '--deep', '-q', '--require', 'resumable', '--bytes', '1MiB', '-qq', '--no-deep', '--='),
+    );
     fc.assert(
       fc.property(fc.array(word, { maxLength: 6 }), (args) => {
         expect(failure(args)).toEqual(expect.any(String));

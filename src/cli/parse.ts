@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { HoldfastError } from '../core/errors.ts';
 import { excerpt } from '../core/printable.ts';
-import type { Option, Operand, OptionTable, OptionValues } from './command.ts';
+import type { Option, Operand, OptionTable, OptionValues, Value } from './command.ts';
 import { didYouMean, suggest } from './suggest.ts';
 
 interface CommandLine<Table extends OptionTable> {
@@ -19,8 +19,8 @@ interface OptionToken {
 
 /** Reads the arguments of a command by its table. What the table does not allow is a USAGE error that names the nearest thing it does. */
 export function parseCommandLine<const Table extends OptionTable>(args: readonly string[], table: Table): CommandLine<Table> {
-  const values: Record<string, boolean | string | null> = {};
-  for (const [name, option] of Object.entries(table)) values[name] = option.kind === 'flag' ? false : (option.default ?? null);
+  const values: Record<string, unknown> = {};
+  for (const [name, option] of Object.entries(table)) values[name] = valueWhenNotGiven(name, option);
   const operands: string[] = [];
   for (const token of tokenize(args, table)) {
     if (token.kind === 'positional') operands.push(token.value);
@@ -44,10 +44,23 @@ function tokenize(args: readonly string[], table: OptionTable) {
   return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens;
 }
 
-function valueOf(token: OptionToken, table: OptionTable): boolean | string {
+function valueWhenNotGiven(name: string, option: Option): unknown {
+  if (option.kind === 'flag') return false;
+  if (option.kind === 'choice') return option.default ?? null;
+  return option.default === undefined ? null : ownValue({ name, rawName: `--${name}`, value: option.default }, option);
+}
+
+function valueOf(token: OptionToken, table: OptionTable): unknown {
   const option = Object.hasOwn(table, token.name) ? table[token.name] : undefined;
   if (option === undefined) throw unknownOption(token, table);
-  return option.kind === 'flag' ? flagValue(token) : choiceValue(token, option);
+  switch (option.kind) {
+    case 'flag':
+      return flagValue(token);
+    case 'choice':
+      return choiceValue(token, option);
+    case 'value':
+      return ownValue(token, option);
+  }
 }
 
 function flagValue({ rawName, value }: OptionToken): true {
@@ -57,9 +70,21 @@ function flagValue({ rawName, value }: OptionToken): true {
 
 function choiceValue({ rawName, value, inlineValue }: OptionToken, option: Option & { kind: 'choice' }): string {
   const list = option.choices.join(', ');
-  if (value === undefined || (inlineValue === false && value.startsWith('-'))) throw usage(`option ${rawName} needs a value: ${list}`);
+  if (value === undefined || isNextOption(value, inlineValue)) throw usage(`option ${rawName} needs a value: ${list}`);
   if (option.choices.includes(value)) return value;
   throw usage(`option ${rawName} is one of ${list}, not "${excerpt(value, 40)}".${didYouMean(value, option.choices)}`);
+}
+
+function ownValue({ rawName, value, inlineValue }: OptionToken, option: Value): unknown {
+  if (value === undefined || isNextOption(value, inlineValue)) throw usage(`option ${rawName} needs a value: ${option.value}`);
+  const read = option.parse(value);
+  if (read.ok) return read.value;
+  throw usage(`option ${rawName}: ${read.reason}`);
+}
+
+/** `--require --deep`: the word after an option that looks like the next option is not its value. */
+function isNextOption(value: string, inlineValue: boolean | undefined): boolean {
+  return inlineValue === false && value.startsWith('-');
 }
 
 function unknownOption({ name, rawName }: OptionToken, table: OptionTable): HoldfastError {

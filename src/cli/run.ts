@@ -55,7 +55,7 @@ async function dispatch(args: readonly string[], world: Surroundings, signal: Ab
     if (values.version) return await printVersion(output);
     checkOperands(operands, command.operand);
     try {
-      return await command.run({ values, operands, output, signal, commands });
+      return await command.run({ values, operands, output, clock: world.clock, env: world.env, signal, commands });
     } finally {
       output.progress.clear();
     }

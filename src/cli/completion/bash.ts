@@ -2,7 +2,7 @@ import { type CompletedCommand, type CompletedOption, type CompletionModel, quot
 
 /** The completion script for bash 4 and later; it needs nothing but bash itself. */
 export function bashCompletion({ commands, globalOptions }: CompletionModel): string {
-  const withValue = unique([...globalOptions, ...commands.flatMap(({ options }) => options)].filter(({ choices }) => choices.length > 0));
+  const withValue = unique([...globalOptions, ...commands.flatMap(({ options }) => options)].filter(({ value }) => value !== null));
   return `# bash completion for holdfast; made by \`holdfast completion bash\`
 _holdfast() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} command= word i
@@ -14,7 +14,7 @@ _holdfast() {
   fi
   COMPREPLY=()
   case $previous in
-${withValue.map((option) => `    --${option.name}) COMPREPLY=($(compgen -W ${quoted(option.choices.join(' '))} -- "$current")); return ;;`).join('\n')}
+${withValue.map((option) => `    --${option.name}) COMPREPLY=($(compgen -W ${quoted(option.value?.words.join(' ') ?? '')} -- "$current")); return ;;`).join('\n')}
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}

@@ -16,10 +16,11 @@ function commandLines({ name, options, operand }: CompletedCommand): string[] {
   return [...options.map((option) => optionLine(option, name)), ...operandLines(operand, name)];
 }
 
-function optionLine({ name, short, description, choices }: CompletedOption, command: string | null): string {
+function optionLine({ name, short, description, value }: CompletedOption, command: string | null): string {
   const when = command === null ? '' : ` -n '__fish_seen_subcommand_from ${command}'`;
   const letter = short === null ? '' : ` -s ${short}`;
-  const values = choices.length === 0 ? '' : ` -x -a ${fishQuoted(choices.join(' '))}`;
+  const words = value === null || value.words.length === 0 ? '' : ` -a ${fishQuoted(value.words.join(' '))}`;
+  const values = value === null ? '' : ` -x${words}`;
   return `complete -c holdfast${when} -l ${name}${letter}${values} -d ${fishQuoted(description)}`;
 }
 

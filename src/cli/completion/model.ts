@@ -1,4 +1,4 @@
-import type { CommandEntry, Operand, OptionTable } from '../command.ts';
+import type { CommandEntry, Operand, Option, OptionTable } from '../command.ts';
 import { GLOBAL_OPTIONS } from '../global-options.ts';
 
 /** What the scripts of all shells are made from. */
@@ -18,8 +18,8 @@ export interface CompletedOption {
   readonly name: string;
   readonly short: string | null;
   readonly description: string;
-  /** The values it takes; empty for a flag. */
-  readonly choices: readonly string[];
+  /** What it takes: its name for people, and the words to offer; null for a flag. */
+  readonly value: { readonly name: string; readonly words: readonly string[] } | null;
 }
 
 export type CompletedOperand =
@@ -44,8 +44,13 @@ function describeOptions(table: OptionTable): CompletedOption[] {
     name,
     short: option.short ?? null,
     description: option.description,
-    choices: option.kind === 'choice' ? option.choices : [],
+    value: describeValue(name, option),
   }));
+}
+
+function describeValue(name: string, option: Option): CompletedOption['value'] {
+  if (option.kind === 'flag') return null;
+  return option.kind === 'choice' ? { name, words: option.choices } : { name: option.value, words: [] };
 }
 
 function describeOperand(operand: Operand | null, entries: readonly CommandEntry[]): CompletedOperand {

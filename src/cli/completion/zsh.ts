@@ -39,9 +39,12 @@ function argumentLines(options: readonly CompletedOption[]): string {
   return options.flatMap((option) => specs(option).map((spec) => `    ${spec} \\`)).join('\n');
 }
 
-function specs({ name, short, description, choices }: CompletedOption): string[] {
+function specs({ name, short, description, value }: CompletedOption): string[] {
   const text = `[${description.replaceAll(/[[\]\\:]/g, '\\$&')}]`;
-  if (choices.length > 0) return [quoted(`--${name}=${text}:${name}:(${choices.join(' ')})`)];
+  if (value !== null) {
+    const offer = value.words.length === 0 ? ' ' : `(${value.words.join(' ')})`;
+    return [quoted(`--${name}=${text}:${value.name}:${offer}`)];
+  }
   return short === null ? [quoted(`--${name}${text}`)] : [`{-${short},--${name}}${quoted(text)}`];
 }
 
