@@ -1,8 +1,8 @@
 import { printable } from '../core/printable.ts';
 import { Findings } from './findings.ts';
 import type { DirectoryFormat, FileSet, FileSetFormat } from './formats/format.ts';
-import { guarded, probe, promisedFormat, recogniseFile } from './formats/probe.ts';
-import { DIRECTORY_FORMATS, FILE_SET_FORMATS } from './formats/table.ts';
+import { claimingFormat, guarded, probe, promisedFormat, recogniseFile } from './formats/probe.ts';
+import { FILE_SET_FORMATS } from './formats/table.ts';
 import { groupLooseFiles } from './grouping.ts';
 import { isLeftover } from './leftovers.ts';
 import { LIMITS } from './limits.ts';
@@ -33,8 +33,8 @@ export function discover(root: Directory): Discovery {
 }
 
 function search(directory: Directory, discovery: Discovery, depth: number): void {
-  const format = DIRECTORY_FORMATS.find((candidate) => candidate.claims(directory));
-  if (format !== undefined) {
+  const format = claimingFormat(directory);
+  if (format !== null) {
     discovery.units.push(directoryUnit(directory, format));
     return;
   }

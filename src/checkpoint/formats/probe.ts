@@ -1,8 +1,9 @@
 import { excerpt, printable } from '../../core/printable.ts';
 import { Findings } from '../findings.ts';
 import type { ByteSource } from '../source/byte-source.ts';
+import type { Directory } from '../source/directory.ts';
 import { SourceError } from '../source/source-error.ts';
-import type { FileFormat, MemberFindings, Probe } from './format.ts';
+import type { DirectoryFormat, FileFormat, MemberFindings, Probe } from './format.ts';
 import { DIRECTORY_FORMATS, FILE_FORMATS } from './table.ts';
 
 const HEAD_BYTES = 4096;
@@ -14,8 +15,8 @@ export const probe: Probe = {
   inspectSource: (source, expect) => inspectBytes(source.file, () => source, expect),
 
   inspectDirectory(directory) {
-    const format = DIRECTORY_FORMATS.find((candidate) => candidate.claims(directory));
-    if (format === undefined) return null;
+    const format = claimingFormat(directory);
+    if (format === null) return null;
     const findings = new Findings();
     guarded(findings, directory.path, () => format.inspect(directory, findings, probe));
     return member(format, findings);
@@ -42,6 +43,18 @@ function member(format: { readonly id: string } | null, findings: Findings): Mem
 /** The format whose content this is, or null. */
 export function recogniseFile(head: Buffer, source: ByteSource): FileFormat | null {
   return FILE_FORMATS.find((format) => format.recognise(head, source)) ?? null;
+}
+
+/** The directory format that claims a folder, or null. One that could not read what it looks at does not claim it. */
+export function claimingFormat(directory: Directory): DirectoryFormat | null {
+  for (const format of DIRECTORY_FORMATS) {
+    try {
+      if (format.claims(directory)) return format;
+    } catch (thrown) {
+      if (!(thrown instanceof SourceError)) throw thrown;
+    }
+  }
+  return null;
 }
 
 /** The format that a name promises, or null. */
