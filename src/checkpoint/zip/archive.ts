@@ -31,9 +31,9 @@ export interface ZipReading {
 
 export const ZIP_LIMITS = {
   /** Most entries that are held in memory at once. */
-  entries: 250_000,
+  entries: 120_000,
   /** Most bytes of names. */
-  nameBytes: 32 * 1024 * 1024,
+  nameBytes: 16 * 1024 * 1024,
   /** Most that one byte can inflate to. */
   inflateRatio: 1032,
 } as const;

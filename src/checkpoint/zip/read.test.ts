@@ -136,7 +136,7 @@ describe('the zip reader', () => {
   });
 
   it('refuses to hold more entries than it has memory for, before it reads any of them', () => {
-    const count = 300_000;
+    const count = 130_000;
     const directory = Buffer.alloc(46 * count);
     const end = writeZip([], { zip64: true });
     end.writeBigUInt64LE(BigInt(count), 24);
