@@ -2,11 +2,12 @@ import { defineConfig } from 'vitest/config';
 
 /** A test that starts processes may wait for a busy machine; one that does not must be quick. */
 const PROCESS_TIMEOUT_MS = 60_000;
+const CRASH_TIMEOUT_MS = 10 * 60_000;
 const FRAMEWORK_TIMEOUT_MS = 20 * 60_000;
 
 /**
- * `npm test` runs unit, e2e and fuzz: they need Node and npm only. The frameworks suite needs the real frameworks and runs by
- * `npm run test:frameworks`.
+ * `npm test` runs unit, e2e and fuzz: they need Node and npm only. The crash suite (`npm run test:crash`)
+ * takes minutes and, for some of its proofs, root and strace; the frameworks suite (`npm run test:frameworks`) needs the real frameworks.
  */
 export default defineConfig({
   test: {
@@ -35,6 +36,15 @@ export default defineConfig({
           include: ['test/fuzz/**/*.test.ts'],
           pool: 'forks',
           testTimeout: PROCESS_TIMEOUT_MS,
+        },
+      },
+      {
+        test: {
+          name: 'crash',
+          include: ['test/crash/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: CRASH_TIMEOUT_MS,
+          hookTimeout: CRASH_TIMEOUT_MS,
         },
       },
       {
