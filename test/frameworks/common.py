@@ -80,7 +80,9 @@ def _array_bytes(value: Any) -> tuple[str, bytes] | None:
         flat = value.detach().cpu().contiguous()
         name = f"{flat.dtype} {tuple(flat.shape)}".replace("torch.", "")
         return name, bytes(flat.reshape(-1).view(torch.uint8).numpy()) if flat.numel() else b""
-    if hasattr(value, "__array__") and (kind in ("numpy", "jax", "jaxlib", "ml_dtypes", "h5py", "tensorflow", "keras")):
+    if hasattr(value, "__array__") and (
+        kind in ("numpy", "jax", "jaxlib", "ml_dtypes", "h5py", "tensorflow", "keras")
+    ):
         import numpy
 
         array = numpy.ascontiguousarray(numpy.asarray(value))
@@ -122,7 +124,9 @@ def write_fixture(data: Path, *, load: Callable[[str], Any], **facts: Any) -> No
     facts: maker, path (below data/), format, step, ranks, content (names of what is there), checksums, versions, and
     optionally note or deserves. The verdicts follow from content and checksums unless given.
     """
-    content = {name: name in facts["content"] for name in ("weights", "optimizer", "scheduler", "rng", "step")}
+    content = {
+        name: name in facts["content"] for name in ("weights", "optimizer", "scheduler", "rng", "step")
+    }
     if content["weights"] and not content["optimizer"]:
         deserves = {"quick": "WEIGHTS_ONLY", "deep": "WEIGHTS_ONLY"}
     else:

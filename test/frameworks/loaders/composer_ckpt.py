@@ -29,7 +29,9 @@ class StopBeforeTheFirstBatch(Callback):
     def batch_start(self, state: Any, logger: Any) -> None:
         raise Resumed(
             {
-                "time": {name: value for name, value in state.timestamp.state_dict().items() if "wct" not in name},
+                "time": {
+                    name: value for name, value in state.timestamp.state_dict().items() if "wct" not in name
+                },
                 "weights": state.model.state_dict(),
                 "optimizer": state.optimizers[0].state_dict(),
                 "scheduler": state.schedulers[0].state_dict(),

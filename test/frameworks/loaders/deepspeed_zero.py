@@ -29,7 +29,9 @@ def _stage(path: str) -> int:
         return 0
     for file in Path(path).glob("*/*optim_states.pt"):
         try:
-            return int(torch.load(file, map_location="cpu", weights_only=False)["optimizer_state_dict"]["zero_stage"])
+            return int(
+                torch.load(file, map_location="cpu", weights_only=False)["optimizer_state_dict"]["zero_stage"]
+            )
         except Exception:
             continue
     return 2

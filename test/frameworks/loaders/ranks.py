@@ -26,7 +26,9 @@ def run_ranks(ranks: int, work: Callable[[], Any]) -> list[Any]:
         read_end, write_end = os.pipe()
         pid = os.fork()
         if pid == 0:
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # no rank outlives a load that was killed
+            ctypes.CDLL(None).prctl(
+                PR_SET_PDEATHSIG, signal.SIGKILL
+            )  # no rank outlives a load that was killed
             os.close(read_end)
             os.environ.update(
                 RANK=str(rank),

@@ -19,7 +19,9 @@ torch.set_num_threads(1)
 def load(path: str) -> Any:
     snapshot = torchsnapshot.Snapshot(path)
     manifest = snapshot.get_manifest()
-    return {name: snapshot.read_object(name) for name, entry in manifest.items() if not is_container_entry(entry)}
+    return {
+        name: snapshot.read_object(name) for name, entry in manifest.items() if not is_container_entry(entry)
+    }
 
 
 if __name__ == "__main__":

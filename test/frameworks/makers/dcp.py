@@ -7,8 +7,6 @@ to, so every save is to a relative one.
 """
 
 import contextlib
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +16,7 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from common import start_fixture, write_fixture
 from loaders.dcp import load
+from makers.launch import leave, torchrun
 from makers.tiny import TinierModel, Training
 from torch.distributed.checkpoint.state_dict import get_state_dict
 from torch.distributed.fsdp import fully_shard
@@ -53,7 +52,7 @@ def save_on_this_rank() -> None:
         f"rng_{dist.get_rank()}": torch.get_rng_state(),
     }
     dcp.save(state, checkpoint_id="step-100")
-    dist.destroy_process_group()
+    leave()
 
 
 def main(out_dir: str) -> None:
@@ -76,9 +75,7 @@ def main(out_dir: str) -> None:
     write_fixture(data, checksums="none", **common)
 
     data = start_fixture(out_dir, "dcp-4-ranks")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={RANKS}"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    subprocess.run([*torchrun, str(Path(__file__).resolve()), "--rank"], check=True, cwd=data, env=environment)
+    torchrun(__file__, RANKS, data)
     write_fixture(data, ranks=RANKS, checksums="all", **common)
 
 

@@ -5,8 +5,6 @@ DeepSpeed also drops two of its own scripts (zero_to_fp32.py, zero_to_torch.py) 
 state and are taken away again.
 """
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +12,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 import torch
 from common import start_fixture, write_fixture
 from loaders.deepspeed_zero import load
+from makers.launch import leave, torchrun
 
 RANKS = 2
 
@@ -29,7 +28,7 @@ def save_on_this_rank(stage: int) -> None:
         trained.backward(torch.nn.functional.cross_entropy(trained(tokens), tokens % 4))
         trained.step()
     trained.save_checkpoint("run", client_state={"rng": torch.get_rng_state()})
-    torch.distributed.destroy_process_group()
+    leave()
 
 
 def main(out_dir: str) -> None:
@@ -38,10 +37,7 @@ def main(out_dir: str) -> None:
     versions = {"deepspeed": deepspeed.__version__, "torch": torch.__version__.split("+")[0]}
     for stage in range(4):
         data = start_fixture(out_dir, f"deepspeed-zero{stage}")
-        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={RANKS}"]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "DS_ACCELERATOR": "cpu"}
-        command = [*torchrun, str(Path(__file__).resolve()), "--rank", str(stage)]
-        subprocess.run(command, check=True, cwd=data, env=environment, stdout=sys.stderr)
+        torchrun(__file__, RANKS, data, str(stage))
         for script in (data / "run").glob("zero_to_*.py"):
             script.unlink()
         write_fixture(

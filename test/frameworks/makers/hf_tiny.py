@@ -18,7 +18,11 @@ class Sequences(torch.utils.data.Dataset):
 def tiny_gpt2() -> GPT2LMHeadModel:
     torch.set_num_threads(1)
     torch.manual_seed(7)
-    return GPT2LMHeadModel(GPT2Config(vocab_size=16, n_positions=8, n_embd=8, n_layer=1, n_head=1, bos_token_id=0, eos_token_id=0))
+    return GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=16, n_positions=8, n_embd=8, n_layer=1, n_head=1, bos_token_id=0, eos_token_id=0
+        )
+    )
 
 
 def arguments(**changes: object) -> TrainingArguments:

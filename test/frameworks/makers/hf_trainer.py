@@ -41,7 +41,9 @@ def main(out_dir: str) -> None:
 
     data = start_fixture(out_dir, "hf-trainer-weights")
     train(data, save_only_model=True, max_steps=4, save_steps=4)
-    write_fixture(data, path="run/checkpoint-4", step=4, content=("weights", "step"), **{**common, "checksums": "none"})
+    write_fixture(
+        data, path="run/checkpoint-4", step=4, content=("weights", "step"), **{**common, "checksums": "none"}
+    )
 
     data = start_fixture(out_dir, "hf-trainer-sharded")
     train(data, max_shard_size="2KB", max_steps=4, save_steps=4)

@@ -4,9 +4,7 @@
 ModelCheckpoint records its absolute folder, so it saves into a temporary one. The sharded one is ModelParallelStrategy (FSDP2) on two ranks under torchrun: a DCP folder plus meta.pt.
 """
 
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -17,6 +15,7 @@ import torch
 from common import start_fixture, write_fixture
 from lightning.pytorch.callbacks import ModelCheckpoint
 from loaders.lightning_ckpt import load
+from makers.launch import leave, torchrun
 from makers.lightning_tiny import RANKS, STEPS, TinyModule, trainer
 
 
@@ -25,7 +24,7 @@ def save_on_this_rank() -> None:
     training = trainer(sharded=True)
     training.fit(TinyModule(sharded=True))
     training.save_checkpoint("checkpoints/epoch=0-step=4.ckpt")
-    torch.distributed.destroy_process_group()
+    leave()
 
 
 def main(out_dir: str) -> None:
@@ -46,9 +45,7 @@ def main(out_dir: str) -> None:
         write_fixture(data, path=path, format="lightning", content=content, **common)
 
     data = start_fixture(out_dir, "lightning-sharded")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={RANKS}"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    subprocess.run([*torchrun, str(Path(__file__).resolve()), "--rank"], check=True, cwd=data, env=environment)
+    torchrun(__file__, RANKS, data)
     write_fixture(data, path=path, format="lightning-sharded", ranks=RANKS, content=resumable, **common)
 
 

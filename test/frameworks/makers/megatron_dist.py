@@ -10,9 +10,7 @@ for its device even where there is none; the wait is made to do nothing and the 
 
 import hashlib
 import json
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -21,6 +19,7 @@ import megatron.core
 import torch
 from common import start_fixture, write_fixture
 from loaders.megatron_dist import load
+from makers.launch import leave, torchrun
 from makers.megatron_tiny import RANKS, STEPS, MegatronTraining
 from megatron.core import dist_checkpointing
 
@@ -41,8 +40,7 @@ def save_on_this_rank() -> None:
     dist_checkpointing.save(state, str(target), ("torch_dist", 1))
     if rank == 0:
         Path("run/latest_checkpointed_iteration.txt").write_text(str(STEPS))
-    torch.distributed.barrier()
-    torch.distributed.destroy_process_group()
+    leave()
 
 
 def add_integrity(folder: Path) -> None:
@@ -52,14 +50,16 @@ def add_integrity(folder: Path) -> None:
 
 def main(out_dir: str) -> None:
     versions = {"megatron-core": megatron.core.__version__, "torch": torch.__version__.split("+")[0]}
-    common = dict(maker="megatron_dist", path="run", format="megatron-dist", step=STEPS, ranks=RANKS, load=load)
-    common.update(content=("weights", "optimizer", "scheduler", "rng", "step"), checksums="all", versions=versions)
+    common = dict(
+        maker="megatron_dist", path="run", format="megatron-dist", step=STEPS, ranks=RANKS, load=load
+    )
+    common.update(
+        content=("weights", "optimizer", "scheduler", "rng", "step"), checksums="all", versions=versions
+    )
     tracker = "latest_checkpointed_iteration.txt is written by the maker: megatron-core has no training loop"
 
     data = start_fixture(out_dir, "megatron-dist")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={RANKS}"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    subprocess.run([*torchrun, str(Path(__file__).resolve()), "--rank"], check=True, cwd=data, env=environment)
+    torchrun(__file__, RANKS, data)
     write_fixture(data, note=tracker, **common)
 
     integrity = start_fixture(out_dir, "megatron-dist-integrity")

@@ -5,8 +5,6 @@ The state comes from real Megatron-Core layers on two ranks under torchrun; the 
 not part of the published package, so the maker names them as it does.
 """
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import megatron.core
 import torch
 from common import start_fixture, write_fixture
 from loaders.megatron_legacy import load
+from makers.launch import leave, torchrun
 from makers.megatron_tiny import RANKS, STEPS, MegatronTraining
 
 
@@ -34,14 +33,12 @@ def save_on_this_rank() -> None:
     torch.distributed.barrier()
     if rank == 0:
         Path("run/latest_checkpointed_iteration.txt").write_text(str(STEPS))
-    torch.distributed.destroy_process_group()
+    leave()
 
 
 def main(out_dir: str) -> None:
     data = start_fixture(out_dir, "megatron-legacy")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={RANKS}"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    subprocess.run([*torchrun, str(Path(__file__).resolve()), "--rank"], check=True, cwd=data, env=environment)
+    torchrun(__file__, RANKS, data)
     write_fixture(
         data,
         maker="megatron_legacy",

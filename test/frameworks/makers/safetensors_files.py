@@ -36,10 +36,12 @@ def main(out_dir: str) -> None:
         "mask": weights["embed.weight"] > 0,
         "scalar": torch.tensor(3.0, dtype=torch.float64),
         "empty": torch.zeros(0, 4),
-        "name with \"quotes\" and ünicode": torch.arange(5, dtype=torch.int16),
+        'name with "quotes" and ünicode': torch.arange(5, dtype=torch.int16),
     }
     save_file(mixed, data / "mixed.safetensors")
-    write_fixture(data, path="mixed.safetensors", format="safetensors", step=None, versions=versions, **common)
+    write_fixture(
+        data, path="mixed.safetensors", format="safetensors", step=None, versions=versions, **common
+    )
 
     data = start_fixture(out_dir, "safetensors-sharded")
     split = split_torch_state_dict_into_shards(weights, max_shard_size=1200)

@@ -28,7 +28,13 @@ def main(out_dir: str) -> None:
     data = start_fixture(out_dir, "torch113-legacy-train")
     torch.save(training.state(), data / "step-100.pth", _use_new_zipfile_serialization=False)
     write_fixture(
-        data, path="step-100.pth", format="torch-legacy", step=100, content=everything, checksums="none", **common
+        data,
+        path="step-100.pth",
+        format="torch-legacy",
+        step=100,
+        content=everything,
+        checksums="none",
+        **common
     )
 
 

@@ -15,7 +15,9 @@ EVERYTHING = ("weights", "optimizer", "scheduler", "rng", "step")
 
 def main(out_dir: str) -> None:
     training = Training().run(100)
-    common = dict(maker="torch_zip", format="torch-zip", versions={"torch": torch.__version__.split("+")[0]}, load=load)
+    common = dict(
+        maker="torch_zip", format="torch-zip", versions={"torch": torch.__version__.split("+")[0]}, load=load
+    )
 
     data = start_fixture(out_dir, "torch-zip-train")
     torch.save(training.state(), data / "step-100.pt")

@@ -5,8 +5,6 @@ The two ranks save their model as replicated and with batching off, so that ever
 """
 
 import contextlib
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import torch
 import torchsnapshot
 from common import start_fixture, write_fixture
 from loaders.torchsnapshot_dir import load
+from makers.launch import leave, torchrun
 from makers.tiny import TinierModel, Training
 from torchsnapshot.knobs import override_is_batching_disabled
 
@@ -37,13 +36,15 @@ def save_on_this_rank() -> None:
     state = app_state(Training(TinierModel).run(100))
     with override_is_batching_disabled(True):
         torchsnapshot.Snapshot.take("step-100", state, replicated=["model/**"])
-    torch.distributed.destroy_process_group()
+    leave()
 
 
 def main(out_dir: str) -> None:
     versions = {"torchsnapshot": torchsnapshot.__version__, "torch": torch.__version__.split("+")[0]}
     common = dict(maker="torchsnapshot_dir", path="step-100", format="torchsnapshot", step=100, load=load)
-    common.update(content=("weights", "optimizer", "scheduler", "rng", "step"), checksums="none", versions=versions)
+    common.update(
+        content=("weights", "optimizer", "scheduler", "rng", "step"), checksums="none", versions=versions
+    )
 
     data = start_fixture(out_dir, "torchsnapshot")
     with contextlib.chdir(data):
@@ -51,9 +52,7 @@ def main(out_dir: str) -> None:
     write_fixture(data, **common)
 
     data = start_fixture(out_dir, "torchsnapshot-2-ranks")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={RANKS}"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    subprocess.run([*torchrun, str(Path(__file__).resolve()), "--rank"], check=True, cwd=data, env=environment)
+    torchrun(__file__, RANKS, data)
     write_fixture(data, ranks=RANKS, **common)
 
 

@@ -1,27 +1,26 @@
 """A DeepSpeed engine over the tiniest model on CPU ranks, for the maker and the loader alike.
 
-DeepSpeed compiles a small shared-memory extension on first use; it goes into the environment, not into the home folder.
+DeepSpeed would compile a shared-memory extension on first use; told that the machine cannot, it talks through gloo alone.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("DS_ACCELERATOR", "cpu")
-os.environ.setdefault("TORCH_EXTENSIONS_DIR", str(Path(sys.prefix) / "torch_extensions"))
 import deepspeed
 import torch
 from makers.tiny import TinierModel
 
+deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
 
-def engine(stage: int) -> Any:
+
+def engine(stage: int, model: torch.nn.Module | None = None) -> Any:
     torch.set_num_threads(1)
     deepspeed.init_distributed(dist_backend="gloo", verbose=False)
     torch.manual_seed(7)
-    model = TinierModel()
+    model = model or TinierModel()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=3, gamma=0.5)
     configuration = {
@@ -29,4 +28,6 @@ def engine(stage: int) -> Any:
         "zero_optimization": {"stage": stage},
         "zero_force_ds_cpu_optimizer": False,
     }
-    return deepspeed.initialize(model=model, optimizer=optimizer, lr_scheduler=scheduler, config=configuration)[0]
+    return deepspeed.initialize(
+        model=model, optimizer=optimizer, lr_scheduler=scheduler, config=configuration
+    )[0]
