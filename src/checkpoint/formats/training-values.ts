@@ -39,11 +39,28 @@ export function schedulerStep(state: PickleValue | undefined): number | null {
   return asInt(dictGet(state, 'last_epoch'));
 }
 
-/** True for an optimizer's `state_dict()` or a list of them, unless there is nothing in it. */
+/** Lists that are looked into; a state is at most a list of lists. */
+const LISTS_READ = 1000;
+
+/** True for an optimizer's `state_dict()` or a list of them, unless there is nothing in it. Lists can hold themselves, so each is read once. */
 export function holdsState(value: PickleValue | undefined): boolean {
-  if (value === undefined || value === null) return false;
-  const items = asItems(value);
-  if (items !== null) return items.some(holdsState);
+  const pending: (readonly PickleValue[])[] = [value === undefined ? [] : [value]];
+  const seen = new Set(pending);
+  for (const list of pending) {
+    for (const item of list) {
+      const items = asItems(item);
+      if (items === null) {
+        if (isState(item)) return true;
+      } else if (!seen.has(items) && pending.length < LISTS_READ) {
+        seen.add(items);
+        pending.push(items);
+      }
+    }
+  }
+  return false;
+}
+
+function isState(value: PickleValue): boolean {
   for (const _ of dictEntries(value)) return true;
   return callOf(value) !== null;
 }

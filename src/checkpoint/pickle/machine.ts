@@ -96,7 +96,7 @@ export class PickleMachine {
   }
 
   text(value: string): void {
-    this.charge(WEIGHT.leaf + value.length);
+    this.charge(WEIGHT.leaf + stringBytes(value));
     this.push(value);
   }
 
@@ -140,11 +140,14 @@ export class PickleMachine {
     throw this.invalid(`STACK_GLOBAL needs two strings, not ${describe(module)} and ${describe(name)}`);
   }
 
-  #register(module: string, name: string): PickleGlobal {
+  #register(givenModule: string, givenName: string): PickleGlobal {
+    const module = clip(givenModule);
+    const name = clip(givenName);
     const known = this.globals.find(module, name);
     if (known !== null) return known;
     if (this.globals.size >= PICKLE_LIMITS.globals) throw this.limit(`imports more than ${PICKLE_LIMITS.globals} names`);
-    this.charge(WEIGHT.call);
+    // The names, the key they are found by, and what is reported of them.
+    this.charge(2 * WEIGHT.call + 3 * (stringBytes(module) + stringBytes(name)));
     return this.globals.add({ kind: 'global', module, name, offset: this.offset });
   }
 
@@ -186,6 +189,21 @@ const UNCALLABLE: ReadonlySet<string> = new Set(['float', 'bytes', 'huge-int', '
 
 function isChangeable(value: PickleValue): value is PickleCall {
   return isNode(value) && value.kind === 'call' && !isSize(value);
+}
+
+/** No name that Python could import is longer; what is cut off is marked, so that nothing allowed is left over. */
+const LONGEST_NAME = 512;
+
+/** A copy, because a part of a string keeps all of it in memory. */
+function clip(name: string): string {
+  return name.length > LONGEST_NAME ? `${Buffer.from(name.slice(0, LONGEST_NAME)).toString()}…` : name;
+}
+
+const TWO_BYTES = /[^\u0000-\u00ff]/;
+
+/** What V8 takes for the characters of a string. */
+function stringBytes(value: string): number {
+  return TWO_BYTES.test(value) ? 2 * value.length : value.length;
 }
 
 /** Every second item, in an array of exactly that length. */

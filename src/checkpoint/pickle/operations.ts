@@ -13,6 +13,11 @@ export interface Walk {
 
 /** What a Buffer weighs beside its bytes. */
 const KEPT_BUFFER = 240;
+/** A long integer is made from its digits, which stay until the collector comes. */
+const INTEGER_FACTOR = 4;
+/** What a memo entry weighs in the plain array and in the map. */
+const MEMO_SLOT = 10;
+const MEMO_ENTRY = 56;
 
 type Operation = (walk: Walk) => void;
 
@@ -107,12 +112,16 @@ function integerLine({ cursor, machine }: Walk): void {
   if (text === '00' || text === '01') return machine.push(text === '01');
   const value = integerOfText(text.endsWith('L') ? text.slice(0, -1) : text);
   if (value === null) throw machine.invalid('has an integer that is none');
+  machine.charge(INTEGER_FACTOR * Math.min(text.length, PICKLE_LIMITS.integerDigits));
   machine.leaf(value);
 }
 
 function longInteger({ cursor, machine }: Walk, length: number): void {
   if (length < 0) throw machine.invalid(`has an integer of ${length} bytes`);
-  if (length <= PICKLE_LIMITS.integerDigits) return machine.leaf(integerOfBytes(cursor.take(length)));
+  if (length <= PICKLE_LIMITS.integerDigits) {
+    machine.charge(INTEGER_FACTOR * length);
+    return machine.leaf(integerOfBytes(cursor.take(length)));
+  }
   cursor.skip(length);
   machine.leaf({ kind: 'huge-int', length });
 }
@@ -192,7 +201,7 @@ function recall({ machine }: Walk, index: number): void {
 }
 
 function remember({ machine }: Walk, index: number): void {
-  machine.charge(10);
+  machine.charge(machine.memo.isSparse(index) ? MEMO_ENTRY : MEMO_SLOT);
   machine.memo.put(index, machine.top());
 }
 

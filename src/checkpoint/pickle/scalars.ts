@@ -26,7 +26,7 @@ export function floatOfText(text: string): number | null {
   const clean = text.trim().toLowerCase();
   const special = /^([+-]?)(inf(?:inity)?|nan)$/.exec(clean);
   if (special !== null) return special[2] === 'nan' ? Number.NaN : special[1] === '-' ? -Infinity : Infinity;
-  return /^[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d+)?$/.test(clean) ? Number(clean.replaceAll('_', '')) : null;
+  return /^[+-]?(\d[\d_]*(\.[\d_]*)?|\.\d[\d_]*)(e[+-]?\d+)?$/.test(clean) ? Number(clean.replaceAll('_', '')) : null;
 }
 
 function small(value: bigint): number | bigint {
