@@ -37,6 +37,11 @@ describe('sharded safetensors', () => {
     expect(findings.content.found.weights).toEqual([FIRST, SECOND]);
   });
 
+  it('does not take the shard that an interrupted save left behind for one of the set', () => {
+    cpSync(join(folder, SECOND), join(folder, `.tmp-${SECOND}`));
+    expect(codes()).toEqual([]);
+  });
+
   it('reports a missing shard', () => {
     rmSync(join(folder, SECOND));
     expect(codes()).toEqual(['FILE_MISSING']);

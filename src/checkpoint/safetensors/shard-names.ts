@@ -1,3 +1,5 @@
+import { isLeftover } from '../leftovers.ts';
+
 /** A file that says by its name that it is one of several: `model-00001-of-00003.safetensors`. */
 export interface ShardName {
   /** What all shards of the save have in common: `model.safetensors`. */
@@ -13,7 +15,7 @@ const INDEX = /^(.+)\.(safetensors|bin)\.index(?:\.([\w-]+))?\.json$/;
 
 export function parseShardName(name: string): ShardName | null {
   const match = SHARD.exec(name);
-  if (match === null || RANK_SHARD.test(name)) return null;
+  if (match === null || RANK_SHARD.test(name) || isLeftover(name)) return null;
   const [, stem, number, total, extension] = match;
   return { group: `${stem}.${extension}`, number: Number(number), total: Number(total) };
 }
