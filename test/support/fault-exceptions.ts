@@ -1,0 +1,70 @@
+import type { Damaged } from './fault-run.ts';
+
+/** Faults that the files themselves cannot reveal, or not at quick; each with the reason, which docs/fault-matrix.md shows. */
+interface Exception {
+  readonly fixture: RegExp;
+  readonly fault: RegExp;
+  readonly file?: RegExp;
+  /** What `verify` does instead: tells by `--deep`, warns but keeps the verdict, or says nothing. */
+  readonly instead: 'deep' | 'warning' | 'nothing';
+  readonly reason: string;
+}
+
+const EXCEPTIONS: readonly Exception[] = [
+  {
+    fixture: /^accelerate/,
+    fault: /^larger-world$/,
+    instead: 'nothing',
+    reason: 'Accelerate stores no number of processes: one random state more looks like one process more',
+  },
+  {
+    fixture: /^orbax-(?!zarr)/,
+    fault: /^junk$/,
+    instead: 'nothing',
+    reason: 'an OCDBT data file may hold bytes that no node refers to; readers never look at them',
+  },
+  {
+    fixture: /^(hf-trainer|safetensors)/,
+    fault: /^other-step$/,
+    file: /\.safetensors$/,
+    instead: 'nothing',
+    reason: 'safetensors carry neither a step nor a checksum: weights of equal shapes fit everywhere',
+  },
+  {
+    fixture: /^orbax-manager$/,
+    fault: /^other-step$/,
+    file: /_METADATA$/,
+    instead: 'nothing',
+    reason: 'it describes the names and types of the values, which are the same in every step',
+  },
+  {
+    fixture: /^tf-/,
+    fault: /^other-step$/,
+    instead: 'deep',
+    reason: 'sizes and shapes are the same in every step; the checksums in the index are not',
+  },
+  {
+    fixture: /^torchsnapshot-2-ranks$/,
+    fault: /^all-zero$/,
+    instead: 'warning',
+    reason: 'a tensor of TorchSnapshot is bare bytes without a header: zeros may be what was saved',
+  },
+];
+
+/** Why this fault cannot be found as it should be, and what happens instead; null when it must be found. */
+export function exceptionFor({ subject, fault, damage }: Damaged): Exception | null {
+  const found = EXCEPTIONS.find(
+    ({ fixture, fault: name, file }) =>
+      fixture.test(subject.fixture.id) && name.test(fault.id) && (file === undefined || file.test(damage.file)),
+  );
+  return found ?? null;
+}
+
+/** Where a fixture has checksums over some of its values: the files (or, in a single file, nothing) in which they cover the damaged bytes. */
+const COVERED: readonly (readonly [fixture: RegExp, files: RegExp])[] = [[/^(hf-trainer|accelerate)/, /\.(pt|pth|bin)$/]];
+
+/** True when a checksum stored in the format covers the place, as the format's documentation has it. */
+export function isCovered({ subject, damage }: Damaged): boolean {
+  if (subject.fixture.checksums !== 'some') return subject.fixture.checksums === 'all';
+  return COVERED.some(([fixture, files]) => fixture.test(subject.fixture.id) && files.test(damage.file));
+}

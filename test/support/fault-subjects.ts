@@ -1,0 +1,38 @@
+import { lstatSync, readFileSync, readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import type { Place, Subject } from './faults.ts';
+import { type Fixture, readFixtures, WHOLE } from './fixtures.ts';
+
+const PLACES = join(import.meta.dirname, '..', 'fixtures', 'tensor-places.json');
+
+/** Every committed fixture with what faults need to know of it. */
+export function readSubjects(): readonly Subject[] {
+  const places = JSON.parse(readFileSync(PLACES, 'utf8')) as Readonly<Record<string, readonly Place[]>>;
+  return readFixtures().map((fixture) => subjectOf(fixture, places[fixture.id] ?? [], join(WHOLE, fixture.id)));
+}
+
+export function subjectOf(fixture: Fixture, places: readonly Place[], folder: string): Subject {
+  return { fixture, files: filesBelow(folder), places, other: otherStepInRun(fixture.id, folder) };
+}
+
+function filesBelow(folder: string): ReadonlyMap<string, number> {
+  const files = readdirSync(join(folder, 'data'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return new Map(
+    files.map((entry) => join(entry.parentPath, entry.name)).map((path) => [relative(folder, path), lstatSync(path).size] as const),
+  );
+}
+
+/** Runs with several checkpoints: the piece of the newest, and the piece of an older one that has its place there. */
+function otherStepInRun(id: string, folder: string): ReadonlyMap<string, string> | null {
+  const renames: Readonly<Record<string, readonly [RegExp, string]>> = {
+    'hf-trainer-run': [/\/checkpoint-6\//, '/checkpoint-4/'],
+    'tf-manager': [/\/ckpt-300\./, '/ckpt-200.'],
+    'orbax-manager': [/\/run\/300\//, '/run/200/'],
+    composer: [/-ba4-/, '-ba2-'],
+  };
+  const rename = renames[id];
+  if (rename === undefined) return null;
+  const files = filesBelow(folder);
+  const pairs = [...files.keys()].map((file) => [file, file.replace(...rename)] as const);
+  return new Map(pairs.filter(([file, older]) => file !== older && files.has(older)).map(([file, older]) => [file, join(folder, older)]));
+}
