@@ -36,6 +36,89 @@ export const ERROR_CODES = {
     explain:
       'Checkpoints were found, but none that a run could resume from at the level and with the requirement that were given. `holdfast verify PATH` tells the reason for each. With `--require resumable` only checkpoints count whose checksums were compared, which needs `--deep`.',
   },
+  STORE_NOT_WRITABLE: {
+    exit: EXIT.notWritten,
+    title: 'The folder of the run cannot be written',
+    explain:
+      'The system refused to make or rename something in the folder of the run: no permission, a read-only mount, or a network volume that treats root as nobody. Nothing was committed and every earlier checkpoint is as it was. Give the user that runs Holdfast the right to write there.',
+  },
+  STORE_FULL: {
+    exit: EXIT.notWritten,
+    title: 'The volume or the quota is full',
+    explain:
+      'The disk or the quota was full in the middle of a save. What was staged is removed; every earlier checkpoint is as it was. `holdfast prune` frees what the retention rules allow, and nothing that is needed.',
+  },
+  STORE_FAILED: {
+    exit: EXIT.notWritten,
+    title: 'The volume failed while a checkpoint was sealed',
+    explain:
+      'Reading, writing or syncing failed with an error of the system, which the message carries. After a failed sync the kernel may have dropped the bytes, so the save is given up and never tried again from the same files. Every earlier checkpoint is as it was. Look at the volume and the kernel’s log.',
+  },
+  RUN_DAMAGED: {
+    exit: EXIT.noInput,
+    title: 'The folder .holdfast of the run cannot be understood',
+    explain:
+      'A file that Holdfast keeps about the run is damaged, or a newer version of Holdfast made it. Nothing was changed. The checkpoints do not depend on it: `holdfast verify` reads them, and after moving `.holdfast` away the next command makes a new one from their manifests.',
+  },
+  RUN_FOREIGN: {
+    exit: EXIT.no,
+    title: 'The checkpoint belongs to another run',
+    explain:
+      'Its manifest names another run than the folder it lies in. Checkpoints of other runs are never resumed from, pruned, moved or sealed again. If it was copied here on purpose, remove its manifest and seal it.',
+  },
+  ATTEMPT_FENCED: {
+    exit: EXIT.fenced,
+    title: 'A newer attempt has taken over',
+    explain:
+      'A newer life of the run was started, so that writers of older ones can commit nothing any more, whatever their clocks say. This process is a leftover and should end.',
+  },
+  ATTEMPT_TAKEN: {
+    exit: EXIT.fenced,
+    title: 'The attempt belongs to another gang',
+    explain:
+      'One attempt is one gang: all its nodes and ranks give the same gang id. The number that was given belongs to a gang with another id. Two schedulers may have started the run twice, or a number was used again.',
+  },
+  SAVE_INCOMPLETE: {
+    exit: EXIT.no,
+    title: 'A part of the save is missing',
+    explain:
+      'A rank left no receipt, or a file that a receipt names is not there. The save was given up, so that nobody can resume from half of it; every earlier checkpoint is as it was.',
+  },
+  SAVE_MIXED: {
+    exit: EXIT.no,
+    title: 'The pieces are not of one save',
+    explain:
+      'A receipt names another run, attempt, save, step or world size than the save that is sealed, two ranks name the same file, a file has changed since its receipt, or there is a file nobody vouches for. Such a mixture loads without an error in most frameworks and trains on nonsense, so it is never sealed.',
+  },
+  CHECKPOINT_NOT_SEALABLE: {
+    exit: EXIT.no,
+    title: 'This cannot be sealed',
+    explain:
+      'Only regular files below one folder, or files beside each other, can be sealed: no links that lead elsewhere, pipes or devices, no unbounded trees. The message names what is in the way.',
+  },
+  CHECKPOINT_NOT_GOOD: {
+    exit: EXIT.no,
+    title: 'The checkpoint is not good enough to be sealed',
+    explain:
+      '`holdfast seal` reads every byte first, and seals only what a run could resume from. `holdfast verify --deep` tells what is wrong with this one. Weights without training state are sealed with `--accept weights`, formats that Holdfast does not know with `--accept anything`.',
+  },
+  CHECKPOINT_CHANGED: {
+    exit: EXIT.no,
+    title: 'The checkpoint changed while it was sealed',
+    explain:
+      'A file changed its size or time between the first and the last look: somebody is still writing it. Seal it when its writer is done.',
+  },
+  NOT_SEALED: {
+    exit: EXIT.noInput,
+    title: 'There is no sealed checkpoint of that name or step',
+    explain:
+      'The run has no sealed checkpoint with the name or step that was given. `holdfast ls RUN` lists what there is; `holdfast seal PATH` seals one that another tool finished.',
+  },
+  NAME_TAKEN: {
+    exit: EXIT.notWritten,
+    title: 'The name is taken',
+    explain: 'Something else lies where the checkpoint should go. Nothing is ever replaced; move it away or give another name.',
+  },
   INTERRUPTED: {
     exit: EXIT.interrupted,
     title: 'Stopped by Ctrl-C',

@@ -1,0 +1,237 @@
+import { join } from 'node:path';
+import { HoldfastError } from '../../core/errors.ts';
+import { excerpt, printable } from '../../core/printable.ts';
+import { isObject, type JsonObject, parseJson } from '../json.ts';
+import type { DurableFs } from './durable-fs.ts';
+import { at, STAGED_DATA, STAGED_MANIFEST } from './layout.ts';
+import { isCount } from './manifest.ts';
+import { replaceFile } from './replace-file.ts';
+import type { OpenStore, Store } from './store.ts';
+import { isCode, storeError } from './store-error.ts';
+
+const ATTEMPT_SCHEMA = 'holdfast.attempt/1';
+
+/** One life of the whole gang. Its number is the fencing token. */
+export interface Attempt {
+  readonly attempt: number;
+  readonly gang: string;
+}
+
+export interface StartOptions {
+  /** Shared by all nodes and ranks of the attempt, and by nobody else. */
+  readonly gang: string;
+  /** The number, when it is given from outside; else the next one, or that of the newest attempt when it is of the same gang. */
+  readonly attempt?: number;
+  /** Longest wait for the predecessor's published deadline; default 10 minutes. */
+  readonly maxWaitMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+const MAX_WAIT_MS = 10 * 60_000;
+const POLL_MS = 500;
+
+/**
+ * Starts an attempt, or joins it when another of the same gang has started it.
+ *
+ * What fences older attempts: an attempt's folder appears in one step with its staging folder inside, and nobody ever makes a staging folder
+ * again. A newer attempt moves it aside, and then, inside, what each save would rename to its final place. Whatever an older attempt does
+ * afterwards has nothing to rename: no clock and no check before a rename is involved, and a rename that was already on its way into the kernel
+ * finds its source gone too. A commit that came first is seen by the scan, because scanning follows fencing.
+ *
+ * An attempt whose number is below one that exists is refused here: both sides first make their folder and then look for the other's, so
+ * that at least one of them sees the other.
+ */
+export async function startAttempt(store: OpenStore, options: StartOptions): Promise<Attempt> {
+  const { gang } = options;
+  if (gang === '' || gang.length > 200) throw usage(`a gang id has 1 to 200 characters, not ${gang.length}`);
+  if (options.attempt !== undefined && !isCount(options.attempt)) throw usage(`an attempt is a whole number, not ${options.attempt}`);
+  try {
+    const attempt = claimNumber(store, options);
+    refuseIfOlder(store, attempt);
+    await waitOutDeadlines(store, attempt, options);
+    fenceOlder(store, attempt);
+    return { attempt, gang };
+  } catch (thrown) {
+    throw storeError(thrown, 'start an attempt in', store.path);
+  }
+}
+
+/** The newest attempt of the run, null when there was none. */
+export function newestAttempt(store: Store): Attempt | null {
+  const attempt = attemptNumbers(store).at(-1);
+  return attempt === undefined ? null : readAttempt(store, attempt);
+}
+
+/** An attempt publishes until when its grace lasts; a replacement that starts earlier waits until then. Null: it is done. */
+export function publishDeadline(store: OpenStore, { attempt }: Attempt, deadlineMs: number | null): void {
+  try {
+    replaceFile(store.fs, at.deadlineFile(store.path, attempt), `${JSON.stringify({ deadlineMs })}\n`, store.makeId());
+  } catch (thrown) {
+    throw storeError(thrown, 'publish the deadline in', at.attempt(store.path, attempt));
+  }
+}
+
+/** The error of a writer whose attempt was replaced. */
+export function fencedError(attempt: number, cause?: unknown): HoldfastError {
+  return new HoldfastError('ATTEMPT_FENCED', {
+    message: `attempt ${attempt} was replaced by a newer one, so it can commit nothing any more`,
+    hint: 'This process belongs to an old life of the run and should end. The newer attempt goes on from the last good checkpoint.',
+    cause,
+  });
+}
+
+/** True when the attempt's staging folder is still its own; listing asks network file systems anew, which a rename does not. */
+export function isFenced({ fs, path }: Store, attempt: number): boolean {
+  try {
+    return !fs.list(at.attempt(path, attempt)).includes('staging');
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT')) return true;
+    throw thrown;
+  }
+}
+
+function claimNumber(store: OpenStore, { gang, attempt: wanted }: StartOptions): number {
+  for (;;) {
+    const newest = attemptNumbers(store).at(-1);
+    const candidate = wanted ?? newest;
+    const known = candidate === undefined ? null : readAttempt(store, candidate);
+    if (known !== null && known.gang === gang) return known.attempt;
+    if (known !== null && wanted !== undefined) throw taken(known, gang);
+    const number = wanted ?? Math.max(newest ?? 0, 0) + 1;
+    if (createAttempt(store, { attempt: number, gang })) return number;
+  }
+}
+
+/** Makes the attempt's folder in one step; false when another was first. */
+export function createAttempt(store: OpenStore, { attempt, gang }: Attempt): boolean {
+  const { fs, path, clock, makeId } = store;
+  const temporary = at.store(path, 'attempts', `.tmp-${makeId()}`);
+  const file = join(temporary, 'attempt.json');
+  const staging = join(temporary, 'staging');
+  fs.mkdir(temporary);
+  fs.mkdir(staging);
+  fs.writeFile(file, `${JSON.stringify({ schema: ATTEMPT_SCHEMA, attempt, gang, startedAt: new Date(clock.now()).toISOString() })}\n`);
+  fs.fsyncFile(file);
+  fs.fsyncFolder(temporary);
+  try {
+    fs.rename(temporary, at.attempt(path, attempt));
+  } catch (thrown) {
+    fs.unlink(file);
+    fs.rmdir(staging);
+    fs.rmdir(temporary);
+    if (isCode(thrown, 'ENOTEMPTY', 'EEXIST')) return false;
+    throw thrown;
+  }
+  // The number must never be given twice, also not after a crash.
+  fs.fsyncFolder(at.store(path, 'attempts'));
+  return true;
+}
+
+function refuseIfOlder(store: OpenStore, attempt: number): void {
+  const newest = attemptNumbers(store).at(-1) ?? attempt;
+  if (newest > attempt) throw fencedError(attempt);
+}
+
+/** Attempt numbers in ascending order. */
+function attemptNumbers({ fs, path }: Store): readonly number[] {
+  try {
+    return fs
+      .list(at.store(path, 'attempts'))
+      .filter((name) => /^(0|[1-9]\d{0,14})$/.test(name))
+      .map(Number)
+      .sort((a, b) => a - b);
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT')) return [];
+    throw thrown;
+  }
+}
+
+function readAttempt({ fs, path }: Store, attempt: number): Attempt | null {
+  const value = readObject(fs, at.attemptFile(path, attempt));
+  if (value === null) return null;
+  const gang = value['gang'];
+  if (value['schema'] === ATTEMPT_SCHEMA && typeof gang === 'string') return { attempt, gang };
+  throw new HoldfastError('RUN_DAMAGED', {
+    message: `${printable(at.attemptFile(path, attempt))} is not a file of ${ATTEMPT_SCHEMA}`,
+    hint: 'Another version of Holdfast made it, or it was damaged. Start the attempt with a higher number (--attempt).',
+  });
+}
+
+function readObject(fs: DurableFs, file: string): JsonObject | null {
+  try {
+    const json = parseJson(fs.readFile(file).toString('utf8'));
+    return json.ok && isObject(json.value) ? json.value : {};
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT')) return null;
+    throw thrown;
+  }
+}
+
+/** Waits until no older attempt that can still commit has a deadline ahead. Bounded by elapsed time, so that a clock that jumps cannot hang it. */
+async function waitOutDeadlines(store: OpenStore, attempt: number, { maxWaitMs = MAX_WAIT_MS, signal }: StartOptions): Promise<void> {
+  const { clock } = store;
+  const started = clock.monotonic();
+  for (;;) {
+    const left = Math.min(latestDeadline(store, attempt) - clock.now(), started + maxWaitMs - clock.monotonic());
+    if (!(left > 0)) return;
+    await clock.sleep(Math.min(left, POLL_MS), signal === undefined ? {} : { signal });
+  }
+}
+
+function latestDeadline(store: OpenStore, attempt: number): number {
+  let latest = -Infinity;
+  for (const older of attemptNumbers(store)) {
+    if (older >= attempt || isFenced(store, older)) continue;
+    const deadlineMs = readObject(store.fs, at.deadlineFile(store.path, older))?.['deadlineMs'];
+    if (typeof deadlineMs === 'number') latest = Math.max(latest, deadlineMs);
+  }
+  return latest;
+}
+
+function fenceOlder(store: OpenStore, attempt: number): void {
+  const { fs, path } = store;
+  for (const older of attemptNumbers(store)) {
+    if (older >= attempt) break;
+    if (renamed(fs, at.staging(path, older), at.fenced(path, older))) fs.fsyncFolder(at.attempt(path, older));
+    // Also for one that was moved earlier: whoever moved it may have died before this.
+    fenceSaves(fs, at.fenced(path, older));
+  }
+}
+
+/** A rename that was on its way when its folder was moved still holds that folder: it must find nothing in it. */
+function fenceSaves(fs: DurableFs, staging: string): void {
+  for (const save of namesIn(fs, staging)) {
+    for (const name of [STAGED_DATA, STAGED_MANIFEST]) renamed(fs, join(staging, save, name), join(staging, save, `${name}.fenced`));
+  }
+}
+
+function namesIn(fs: DurableFs, folder: string): readonly string[] {
+  try {
+    return fs.list(folder);
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return [];
+    throw thrown;
+  }
+}
+
+/** False when there was nothing to rename any more. */
+function renamed(fs: DurableFs, from: string, to: string): boolean {
+  try {
+    fs.rename(from, to);
+    return true;
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return false;
+    throw thrown;
+  }
+}
+
+function taken({ attempt, gang: owner }: Attempt, gang: string): HoldfastError {
+  return new HoldfastError('ATTEMPT_TAKEN', {
+    message: `attempt ${attempt} belongs to gang "${excerpt(owner, 60)}", not to "${excerpt(gang, 60)}"`,
+    hint: 'One attempt is one gang. Give all its ranks the same gang id, and a new gang a higher number.',
+  });
+}
+
+function usage(message: string): HoldfastError {
+  return new HoldfastError('USAGE', { message });
+}

@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import { HoldfastError } from '../../core/errors.ts';
+import { printable } from '../../core/printable.ts';
+import { runBatches } from '../deep/pool.ts';
+import { BATCH_BYTES, type Batch, type Task, type TaskResult } from '../deep/task.ts';
+import { PART_BYTES, type SealedFile } from './manifest.ts';
+
+export interface FileToRead {
+  readonly path: string;
+  readonly size: number;
+}
+
+export interface ChecksumOptions {
+  readonly signal?: AbortSignal;
+  readonly onBytes?: (done: number, total: number) => void;
+}
+
+/** One part whose checksum could not be had. */
+export interface PartProblem {
+  readonly path: string;
+  readonly problem: string;
+  /** The system refused to read, which proves nothing about the bytes. */
+  readonly isUnreadable: boolean;
+}
+
+export interface Checksummed {
+  readonly files: readonly SealedFile[];
+  readonly problems: readonly PartProblem[];
+}
+
+/** The crc32c of every part of the files below `folder`, by worker threads where that pays; memory does not grow with the files. */
+export async function checksumFiles(folder: string, files: readonly FileToRead[], options: ChecksumOptions = {}): Promise<Checksummed> {
+  const signal = options.signal ?? new AbortController().signal;
+  const sums: string[][] = files.map(({ size }) => Array.from({ length: Math.ceil(size / PART_BYTES) }, () => ''));
+  const problems: PartProblem[] = [];
+  const total = files.reduce((sum, { size }) => sum + size, 0);
+  let done = 0;
+  await runBatches(planParts(folder, files), {
+    signal,
+    onResults: (results, batch) => {
+      for (const result of results) take(result, files, sums, problems);
+      done += batch.bytes;
+      options.onBytes?.(done, total);
+    },
+  });
+  signal.throwIfAborted();
+  return { files: files.map(({ path, size }, index) => ({ path, size, crc32c: sums[index] ?? [] })), problems };
+}
+
+function take(result: TaskResult, files: readonly FileToRead[], sums: string[][], problems: PartProblem[]): void {
+  const { check, part, value, problem, isUnreadable } = result;
+  const own = sums[check];
+  if (value !== null && own !== undefined) own[part] = value;
+  else problems.push({ path: files[check]?.path ?? '', problem: problem ?? 'cannot be read', isUnreadable });
+}
+
+/** Like {@link checksumFiles}, for files that must all be readable and of their size. */
+export async function sealFiles(
+  folder: string,
+  files: readonly FileToRead[],
+  options: ChecksumOptions = {},
+): Promise<readonly SealedFile[]> {
+  const { files: sealed, problems } = await checksumFiles(folder, files, options);
+  const [first] = problems;
+  if (first === undefined) return sealed;
+  throw new HoldfastError(first.isUnreadable ? 'STORE_FAILED' : 'CHECKPOINT_CHANGED', {
+    message: `${printable(join(folder, first.path))} ${first.problem}`,
+    hint: first.isUnreadable
+      ? 'Nothing was committed. Look at the volume before the next save.'
+      : 'Somebody is still writing the checkpoint: seal it when its writer is done.',
+  });
+}
+
+function planParts(folder: string, files: readonly FileToRead[]): readonly Batch[] {
+  return files.flatMap(({ path, size }, check) => {
+    const batches: Batch[] = [];
+    for (let start = 0; start < size; start += BATCH_BYTES) {
+      const end = Math.min(size, start + BATCH_BYTES);
+      const tasks: Task[] = [];
+      for (let offset = start; offset < end; offset += PART_BYTES) {
+        const length = Math.min(PART_BYTES, end - offset);
+        const range = { offset, length, decodedLength: length };
+        tasks.push({ check, part: offset / PART_BYTES, algorithm: 'crc32c', encoding: 'stored', ...range, expectedAt: null });
+      }
+      batches.push({ file: join(folder, path), tasks, bytes: end - start });
+    }
+    return batches;
+  });
+}

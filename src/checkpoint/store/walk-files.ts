@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { HoldfastError } from '../../core/errors.ts';
+import { printable } from '../../core/printable.ts';
+import { LIMITS } from '../limits.ts';
+import type { DurableFs } from './durable-fs.ts';
+
+export interface FoundFile {
+  /** Below the folder that was walked, with `/`. */
+  readonly path: string;
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly device: number;
+  readonly inode: number;
+}
+
+export interface Walked {
+  readonly files: readonly FoundFile[];
+  /** Every folder below, the deepest first, the walked one (`''`) last: the order in which they are synced. */
+  readonly folders: readonly string[];
+  /** Links, pipes and whatever else is neither a file nor a folder. */
+  readonly others: readonly string[];
+}
+
+/** Every file and folder below a folder; links are not followed. */
+export function walkFiles(fs: DurableFs, folder: string): Walked {
+  const files: FoundFile[] = [];
+  const folders: string[] = [];
+  const others: string[] = [];
+  const visit = (below: string, depth: number): void => {
+    for (const name of fs.list(join(folder, below))) {
+      const path = below === '' ? name : `${below}/${name}`;
+      const stat = fs.stat(join(folder, path));
+      if (stat === null) continue;
+      const { kind, ...facts } = stat;
+      if (kind === 'file') files.push({ path, ...facts });
+      else if (kind === 'other') others.push(path);
+      else if (depth >= LIMITS.treeDepth || files.length > LIMITS.treeEntries) throw tooMuch(join(folder, path));
+      else visit(path, depth + 1);
+    }
+    folders.push(below);
+  };
+  visit('', 0);
+  return { files, folders, others };
+}
+
+function tooMuch(path: string): HoldfastError {
+  const { treeDepth, treeEntries } = LIMITS;
+  return new HoldfastError('CHECKPOINT_NOT_SEALABLE', {
+    message: `${printable(path)} lies deeper than ${treeDepth} folders, or the checkpoint has more than ${treeEntries} files`,
+    hint: 'Is this the folder of one checkpoint?',
+  });
+}
