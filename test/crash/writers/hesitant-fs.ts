@@ -1,0 +1,34 @@
+import { type DurableFs, realFs } from '../../../src/checkpoint/store/durable-fs.ts';
+import type { Rng } from '../../../src/core/rng.ts';
+
+export interface Hesitation {
+  /** How likely it is to wait before a call, in [0, 1]. */
+  readonly likelihood: number;
+  /** At most this long, in milliseconds. */
+  readonly longest: number;
+  /** The call at which the process kills itself, counted from 1; null for never. */
+  readonly killAt: number | null;
+}
+
+/** The real file system, with a writer that now and then stops before a call, and may be killed there: the others overtake it. */
+export function hesitantFs(rng: Rng, { likelihood, longest, killAt }: Hesitation): DurableFs {
+  let calls = 0;
+  const hesitate = (): void => {
+    calls += 1;
+    if (calls === killAt) process.kill(process.pid, 'SIGKILL');
+    if (rng.next() < likelihood) pause(rng.next() * longest);
+  };
+  const hesitant = { ...realFs } as Record<keyof DurableFs, (...parameters: never[]) => unknown>;
+  for (const [name, call] of Object.entries(realFs) as [keyof DurableFs, (...parameters: never[]) => unknown][]) {
+    hesitant[name] = (...parameters) => {
+      hesitate();
+      return call(...parameters);
+    };
+  }
+  return hesitant as unknown as DurableFs;
+}
+
+/** Blocks the process, as a slow disk would. */
+export function pause(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+}
