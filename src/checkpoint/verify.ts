@@ -10,7 +10,8 @@ import type { Findings } from './findings.ts';
 import { type Compared, joinPath, judge } from './judge.ts';
 import { newestFirst } from './newest.ts';
 import { type CheckpointReport, type Level, type PathReport, REPORT_SCHEMA, type VerifyReport } from './report.ts';
-import { openTree, type Tree } from './source/tree.ts';
+import { SourceError } from './source/source-error.ts';
+import { type FreshLook, openTree, type Tree } from './source/tree.ts';
 import { findWriters, type Writer } from './source/writers.ts';
 import { reportBehind, reportTracker, type Tracker } from './trackers.ts';
 import { once, type Unit } from './unit.ts';
@@ -117,13 +118,27 @@ async function verifyUnit(unit: Unit, context: Context): Promise<CheckpointRepor
   return judge(unit, findings, compared, { level: options.level, path: pathOf(unit.path) });
 }
 
-async function compare(findings: Findings, { tree, options }: Context): Promise<Compared> {
+async function compare(findings: Findings, { tree, options, isExact }: Context): Promise<Compared> {
   if (options.level === 'quick' || findings.checks.length === 0) return { checkedBytes: 0, failures: 0 };
   return runChecks(findings, {
-    pathOf: (file) => tree.realPathOf(file),
+    fileOf: (file) => {
+      const fresh = lookAgain(tree, file, findings);
+      // Where blocks do not tell of holes, every byte counts as held.
+      return fresh === null || isExact ? fresh : { ...fresh, allocated: fresh.size };
+    },
     signal: options.signal,
     onBytes: (done, total) => options.onProgress?.({ phase: 'read', done, total, unit: 'bytes', current: findings.checks[0]?.file ?? '' }),
   });
+}
+
+function lookAgain(tree: Tree, file: string, findings: Findings): FreshLook | null {
+  try {
+    return tree.look(file);
+  } catch (thrown) {
+    if (!(thrown instanceof SourceError)) throw thrown;
+    findings.add(thrown.evidence, { file }, thrown.message);
+    return null;
+  }
 }
 
 /** Holes under bytes whose checksums all matched are real zeros. */

@@ -7,7 +7,7 @@ import type { Batch, TaskResult } from './task.ts';
 export async function hashBatch(batch: Batch): Promise<readonly TaskResult[]> {
   let handle: number | null = null;
   try {
-    handle = openSync(batch.file, constants.O_RDONLY | constants.O_NONBLOCK);
+    handle = openSync(batch.file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     if (!fstatSync(handle).isFile()) return batch.tasks.map((task) => failed(task, 'is not a regular file any more'));
     const results: TaskResult[] = [];
     for (const task of batch.tasks) {

@@ -1,42 +1,76 @@
 import { excerpt, printable } from '../../core/printable.ts';
 import type { Findings } from '../findings.ts';
+import { affordableFiles, type CheckedFile } from './afford.ts';
 import type { Check } from './check.ts';
 import { type CombinableCrc, combineCrc } from './crc-combine.ts';
 import { maskedHex } from './hash-range.ts';
 import { runBatches } from './pool.ts';
-import { BATCH_BYTES, planBatches, type TaskResult } from './task.ts';
+import { BATCH_BYTES, partsOf, planBatches, type TaskResult } from './task.ts';
 import { hex32 } from '../../core/checksums.ts';
 
 export interface RunChecksOptions {
-  /** Absolute path of a file, from its path below the root. */
-  readonly pathOf: (file: string) => string;
+  /** A file, from its path below the root; null, with evidence, when it is not there any more. */
+  readonly fileOf: (file: string) => CheckedFile | null;
   readonly signal: AbortSignal;
   readonly onBytes?: (done: number, total: number) => void;
 }
 
 /** Reads the bytes under every check, compares, and adds evidence for each that fails. */
 export async function runChecks(findings: Findings, options: RunChecksOptions): Promise<{ checkedBytes: number; failures: number }> {
-  const { checks } = findings;
-  const batches = planBatches(checks).map((batch) => ({ ...batch, file: options.pathOf(batch.file) }));
+  const files = affordableFiles(findings.checks, options.fileOf, findings);
+  const checks = files.size === 0 ? [] : findings.checks.filter(({ file }) => files.has(file));
+  const batches = planBatches(checks).map((batch) => ({ ...batch, file: files.get(batch.file)?.path ?? batch.file }));
   const total = batches.reduce((sum, { bytes }) => sum + bytes, 0);
-  const results: TaskResult[][] = checks.map(() => []);
+  const comparison = new Comparison(checks);
   let done = 0;
   await runBatches(batches, {
     signal: options.signal,
     onResults: (answers, batch) => {
-      for (const answer of answers) results[answer.check]?.push(answer);
+      for (const answer of answers) comparison.add(answer);
       done += batch.bytes;
       options.onBytes?.(done, total);
     },
   });
   options.signal.throwIfAborted();
-  const compared = { checkedBytes: 0, failures: 0 };
-  for (const [index, check] of checks.entries()) {
-    const outcome = compareCheck(check, results[index] ?? []);
-    if (outcome === 'match') compared.checkedBytes += check.payloadBytes;
-    else if (reportFailure(check, outcome, findings)) compared.failures++;
+  return comparison.report(findings);
+}
+
+/** Compares as results come in: of the many checks that match nothing is kept. */
+class Comparison {
+  readonly #checks: readonly Check[];
+  /** Results of checks in several parts, until the last part is there. */
+  readonly #parts = new Map<number, TaskResult[]>();
+  readonly #failed = new Map<number, Exclude<Outcome, 'match'>>();
+  #checkedBytes = 0;
+
+  constructor(checks: readonly Check[]) {
+    this.#checks = checks;
   }
-  return compared;
+
+  add(result: TaskResult): void {
+    const check = this.#checks[result.check];
+    if (check === undefined) return;
+    const parts = this.#parts.get(result.check) ?? [];
+    parts.push(result);
+    if (parts.length < partsOf(check)) {
+      this.#parts.set(result.check, parts);
+      return;
+    }
+    this.#parts.delete(result.check);
+    const outcome = compareCheck(check, parts);
+    if (outcome === 'match') this.#checkedBytes += check.payloadBytes;
+    else this.#failed.set(result.check, outcome);
+  }
+
+  /** Evidence comes in the order of the checks, whichever thread was first. */
+  report(findings: Findings): { checkedBytes: number; failures: number } {
+    let failures = 0;
+    for (const index of [...this.#failed.keys()].sort((a, b) => a - b)) {
+      const [check, outcome] = [this.#checks[index], this.#failed.get(index)];
+      if (check !== undefined && outcome !== undefined && reportFailure(check, outcome, findings)) failures++;
+    }
+    return { checkedBytes: this.#checkedBytes, failures };
+  }
 }
 
 type Outcome =

@@ -64,6 +64,11 @@ function compareChecks(a: Check | undefined, b: Check | undefined): number {
   return a.file < b.file ? -1 : 1;
 }
 
+/** Into how many tasks a check is cut. */
+export function partsOf(check: Check): number {
+  return isCombinable(check) ? Math.max(1, Math.ceil(check.length / BATCH_BYTES)) : 1;
+}
+
 function tasksOf(check: Check, index: number): readonly Task[] {
   const { algorithm, encoding, decodedLength } = check;
   const expectedAt = typeof check.expected === 'string' ? null : check.expected.at;

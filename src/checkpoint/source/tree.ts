@@ -9,6 +9,17 @@ import { OpenFiles, unreadable } from './open-files.ts';
 import { SourceError } from './source-error.ts';
 import { fileIdentity } from './writers.ts';
 
+/** A file as it is now. */
+export interface FreshLook {
+  /** Absolute, without links. */
+  readonly path: string;
+  /** The same for all names of one file. */
+  readonly identity: string;
+  readonly size: number;
+  /** Bytes the disk holds for it. */
+  readonly allocated: number;
+}
+
 /**
  * The folders and files below one root. Folders are listed when they are first asked for, sizes and times are fetched when they are
  * first needed, and nothing outside the root is ever opened: a link is followed only when its real target lies inside.
@@ -39,11 +50,18 @@ export class Tree {
     return ++this.#entries <= LIMITS.treeEntries;
   }
 
-  /** The absolute path of a file below the root; throws when it leads out of the root by now. */
-  realPathOf(file: string): string {
-    const real = realpathSync(join(this.real, file));
+  /** Looks at a file below the root afresh; throws a {@link SourceError} when it is gone or leads out of the root by now. */
+  look(file: string): FreshLook {
+    let real: string;
+    let stats: Stats;
+    try {
+      real = realpathSync(join(this.real, file));
+      stats = statSync(real);
+    } catch (thrown) {
+      throw unreadable(file, thrown);
+    }
     if (!this.contains(real)) throw new SourceError('FILE_LINK_OUTSIDE', file, `${printable(file)} leads out of the directory`);
-    return real;
+    return { path: real, identity: fileIdentity(stats), size: stats.size, allocated: stats.blocks * 512 };
   }
 
   contains(real: string): boolean {

@@ -77,6 +77,9 @@ function reportOverlaps({ source, findings }: ZipReading, entries: readonly ZipE
     if (entry.headerOffset < end) {
       const message = `entry ${excerpt(entry.name)} begins before entry ${excerpt(previous)} ends`;
       findings.add('ZIP_OVERLAP', { file: source.file, offset: source.base + entry.headerOffset }, message);
+      // Its bytes are another's: reading them again, perhaps a hundred thousand times, would prove nothing.
+      entry.dataOffset = null;
+      continue;
     }
     const entryEnd = (entry.dataOffset ?? 0) + entry.compressedSize;
     if (entryEnd <= end) continue;

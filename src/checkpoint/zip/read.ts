@@ -1,5 +1,6 @@
 import { inflateRawSync } from 'node:zlib';
 import { hex32 } from '../../core/checksums.ts';
+import { systemCode } from '../../core/errors.ts';
 import { excerpt } from '../../core/printable.ts';
 import type { Check } from '../deep/check.ts';
 import type { Findings } from '../findings.ts';
@@ -82,18 +83,35 @@ function inflate(packed: Buffer, size: number): Buffer | null {
 
 /** What the code tables at the beginning of deflated data take at most. */
 const CODE_TABLES = 1024;
+/** More than one byte of deflated data can add, so that some number of them gives what is wanted and little more. */
+const OVERSHOOT = 4 * ZIP_LIMITS.inflateRatio;
 
 /** The first bytes of an entry, inflated as far as needed; empty when they cannot be had. */
 export function entryHead(source: ByteSource, entry: ZipEntry, length: number): Buffer {
   if (entry.dataOffset === null) return Buffer.alloc(0);
-  const packed = entry.method === DEFLATED ? 2 * length + CODE_TABLES : length;
-  const stored = source.read(entry.dataOffset, Math.min(entry.compressedSize, packed));
-  if (entry.method !== DEFLATED) return stored;
+  if (entry.method !== DEFLATED) return source.read(entry.dataOffset, Math.min(entry.compressedSize, length));
+  const stored = source.read(entry.dataOffset, Math.min(entry.compressedSize, length + CODE_TABLES));
+  // Zeros unfold a thousandfold. As the inflater gives all or nothing, the number of bytes that give enough is searched for.
+  let [enough, tooMany] = [0, stored.length + 1];
+  let head: Buffer = Buffer.alloc(0);
+  for (let count = stored.length; count > enough && count < tooMany; count = Math.floor((enough + tooMany) / 2)) {
+    const inflated = inflateSome(stored.subarray(0, count), length + OVERSHOOT);
+    if (inflated === null) tooMany = count;
+    else {
+      head = inflated;
+      enough = count;
+    }
+  }
+  return head.subarray(0, length);
+}
+
+/** As much as the bytes unfold to, null when it is more than `most`; nothing where they are broken. */
+function inflateSome(packed: Buffer, most: number): Buffer | null {
   try {
     // With a sync flush the end of the input is no error: what could be inflated so far is returned.
-    return inflateRawSync(stored, { finishFlush: 2, maxOutputLength: packed * ZIP_LIMITS.inflateRatio }).subarray(0, length);
-  } catch {
-    return Buffer.alloc(0);
+    return inflateRawSync(packed, { finishFlush: 2, maxOutputLength: most });
+  } catch (thrown) {
+    return systemCode(thrown) === 'ERR_BUFFER_TOO_LARGE' ? null : Buffer.alloc(0);
   }
 }
 
