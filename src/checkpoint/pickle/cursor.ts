@@ -18,11 +18,13 @@ export class PickleCursor {
   #nextWindow = FIRST_WINDOW;
   /** Where the walk has to end; bytes that are passed over move it on. */
   #limit: number;
+  readonly #mostBytes: number;
 
-  constructor(source: ByteSource, start: number) {
+  constructor(source: ByteSource, start: number, mostBytes: number = LIMITS.pickleBytes) {
     this.#source = source;
     this.position = start;
-    this.#limit = start + LIMITS.pickleBytes;
+    this.#mostBytes = mostBytes;
+    this.#limit = start + mostBytes;
   }
 
   /** Index in the window of the next byte, with `length` bytes behind it. */
@@ -36,7 +38,7 @@ export class PickleCursor {
   #fill(length: number): void {
     if (length > this.#source.size - this.position) throw this.#truncated(length);
     if (this.position + length > this.#limit) {
-      throw new PickleFailure('LIMIT_EXCEEDED', this.position, `is longer than the ${LIMITS.pickleBytes} bytes that are walked`);
+      throw new PickleFailure('LIMIT_EXCEEDED', this.position, `is longer than the ${this.#mostBytes} bytes that are walked`);
     }
     this.#window = this.#source.read(this.position, Math.max(length, this.#nextWindow));
     this.#windowStart = this.position;
@@ -103,7 +105,7 @@ export class PickleCursor {
     this.require(length);
     this.position += length;
     this.#limit += length;
-    if (this.position > this.#windowStart + this.#window.length) this.#nextWindow = FIRST_WINDOW;
+    if (this.position > this.#windowStart + this.#window.length + FIRST_WINDOW) this.#nextWindow = FIRST_WINDOW;
   }
 
   /** Throws unless `length` more bytes exist. */

@@ -12,11 +12,17 @@ const TUPLES = 50_000;
 export class Interned {
   readonly #tuples = new Map<string, PickleSequence>();
   readonly #sizes = new Map<PickleSequence, PickleCall>();
+  readonly #isOn: boolean;
+
+  /** Where containers are consumed on the way nothing is gained by it. */
+  constructor(isOn: boolean) {
+    this.#isOn = isOn;
+  }
 
   /** The tuple that was kept for these items, or null when they are of another kind. */
   tuple(items: PickleValue[]): PickleSequence | null {
     if (items.length === 0) return EMPTY;
-    if (items.length > LENGTH || !items.every((item) => typeof item === 'number')) return null;
+    if (!this.#isOn || items.length > LENGTH || !items.every((item) => typeof item === 'number')) return null;
     const key = items.join(',');
     const known = this.#tuples.get(key);
     if (known !== undefined || this.#tuples.size >= TUPLES) return known ?? null;
@@ -27,7 +33,7 @@ export class Interned {
 
   /** The call itself, or the one that was kept for the same size. */
   call(call: PickleCall): PickleCall {
-    if (!isSize(call) || !isNode(call.args) || call.args.kind !== 'tuple') return call;
+    if (!this.#isOn || !isSize(call) || !isNode(call.args) || call.args.kind !== 'tuple') return call;
     const [size] = call.args.items;
     if (!isNode(size) || size.kind !== 'tuple') return call;
     const known = this.#sizes.get(size);

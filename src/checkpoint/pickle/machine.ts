@@ -1,13 +1,20 @@
 import { Containers, emptyDict } from './containers.ts';
 import { PICKLE_LIMITS, PickleFailure } from './failure.ts';
+import type { PickleConsumer } from './consumer.ts';
 import { GlobalRegister } from './global-register.ts';
 import { Interned, isSize } from './interned.ts';
+import { Ledger, WEIGHT } from './ledger.ts';
 import { PickleMemo } from './memo.ts';
+import type { IndexSet } from './recalled.ts';
 import type { PickleCall, PickleDict, PickleGlobal, PicklePersistent, PickleSequence, PickleValue } from './value.ts';
 import { isNode } from './value.ts';
 
-/** Weights in bytes of what the value tree is made of, as V8 holds it; `growth` is what an array reserves when it grows. */
-const WEIGHT = { sequence: 90, dict: 100, call: 80, leaf: 72, slot: 10, array: 60, growth: 136 } as const;
+/** For a walk whose containers are emptied on the way. */
+export interface Streaming {
+  readonly consumer: PickleConsumer;
+  /** The memo indexes that are ever recalled. */
+  readonly recalled: IndexSet;
+}
 
 /**
  * The state of a pickle machine that builds descriptions instead of objects: a stack with marks, and the memo. What a real one would
@@ -16,15 +23,22 @@ const WEIGHT = { sequence: 90, dict: 100, call: 80, leaf: 72, slot: 10, array: 6
 export class PickleMachine {
   /** Offset of the opcode that is being carried out. */
   offset = 0;
-  readonly memo = new PickleMemo();
+  readonly memo: PickleMemo;
   readonly globals = new GlobalRegister();
   readonly persistent: PicklePersistent[] = [];
   readonly #stack: PickleValue[] = [];
   readonly #marks: number[] = [];
   readonly #containers = new Containers();
-  readonly #interned = new Interned();
+  readonly #interned: Interned;
+  readonly #ledger = new Ledger();
+  readonly #consumer: PickleConsumer | null;
   #fence = 0;
-  #weight = 0;
+
+  constructor(streaming: Streaming | null = null) {
+    this.#consumer = streaming?.consumer ?? null;
+    this.#interned = new Interned(streaming === null);
+    this.memo = new PickleMemo(streaming?.recalled ?? null);
+  }
 
   invalid(message: string): PickleFailure {
     return new PickleFailure('PICKLE_INVALID', this.offset, message);
@@ -36,8 +50,12 @@ export class PickleMachine {
 
   /** Counts memory that the tree is about to hold. */
   charge(bytes: number): void {
-    this.#weight += bytes;
-    if (this.#weight > PICKLE_LIMITS.weight) throw this.limit(`holds more values than fit into ${PICKLE_LIMITS.weight} bytes`);
+    this.#ledger.weight += bytes;
+    this.#weigh();
+  }
+
+  #weigh(): void {
+    if (this.#ledger.weight > PICKLE_LIMITS.weight) throw this.limit(`holds more values than fit into ${PICKLE_LIMITS.weight} bytes`);
   }
 
   push(value: PickleValue): void {
@@ -59,14 +77,29 @@ export class PickleMachine {
     if (this.#marks.length >= PICKLE_LIMITS.marks) throw this.limit(`nests deeper than ${PICKLE_LIMITS.marks}`);
     this.#fence = this.#stack.length;
     this.#marks.push(this.#fence);
+    this.#ledger.open();
   }
 
   /** The values above the last mark, which goes too. */
   popMark(): PickleValue[] {
     const start = this.#marks.pop();
     if (start === undefined) throw this.invalid('closes a container that was not opened');
-    this.#fence = this.#marks[this.#marks.length - 1] ?? 0;
-    return this.#stack.splice(start);
+    this.#fence = this.#marks.length === 0 ? 0 : (this.#marks[this.#marks.length - 1] as number);
+    this.#ledger.close();
+    const items = this.#stack.slice(start);
+    this.#stack.length = start;
+    return items;
+  }
+
+  /** Puts the value on top into the memo. */
+  remember(index: number): void {
+    const value = this.top();
+    if (this.memo.keeps(index)) {
+      this.#ledger.pin(this.memo.isSparse(index) ? WEIGHT.entry : WEIGHT.slot);
+      if (this.#consumer !== null) this.#ledger.remember(value);
+      this.#weigh();
+    }
+    this.memo.put(index, value);
   }
 
   /** POP: a value, or the mark when nothing lies above it. */
@@ -77,7 +110,7 @@ export class PickleMachine {
 
   sequence(kind: PickleSequence['kind'], items: PickleValue[]): void {
     const known = kind === 'tuple' ? this.#interned.tuple(items) : null;
-    if (known?.items !== items && known !== null) return this.push(known);
+    if (known !== null && known.items !== items) return this.push(known);
     this.charge(WEIGHT.sequence + items.length * WEIGHT.slot);
     this.push(known ?? { kind, items });
   }
@@ -85,7 +118,7 @@ export class PickleMachine {
   dict(flat: readonly PickleValue[]): void {
     this.charge(WEIGHT.dict);
     const dict = emptyDict();
-    this.#setEntries(dict, flat);
+    this.#setEntries(dict, flat, flat.length > 0);
     this.push(dict);
   }
 
@@ -102,6 +135,8 @@ export class PickleMachine {
 
   append(items: readonly PickleValue[], opcode: string): void {
     const target = this.top();
+    this.#ledger.change(target);
+    if (isNode(target) && target.kind === 'list' && this.#isTaken(this.#consumer?.takeItems(target, items), opcode === 'APPENDS')) return;
     this.charge(items.length * WEIGHT.slot);
     if (isNode(target) && (target.kind === 'list' || isChangeable(target) || (target.kind === 'set' && opcode === 'ADDITEMS'))) {
       if (target.items?.length === 1) this.charge(WEIGHT.growth);
@@ -109,21 +144,32 @@ export class PickleMachine {
     } else if (!isNode(target) || target.kind !== 'persistent') throw this.invalid(`${opcode} needs a container, not ${describe(target)}`);
   }
 
-  setItems(flat: readonly PickleValue[]): void {
+  /** Accounts for what the consumer answered; what it took from a batch with a mark of its own is forgotten. */
+  #isTaken(bytes: number | null | undefined, hasMark: boolean): boolean {
+    if (bytes === null || bytes === undefined) return false;
+    if (hasMark) this.#ledger.release();
+    this.#ledger.pin(bytes);
+    this.#weigh();
+    return true;
+  }
+
+  setItems(flat: readonly PickleValue[], hasMark = false): void {
     const target = this.top();
-    if (isNode(target) && target.kind === 'dict') return this.#setEntries(target, flat);
+    this.#ledger.change(target);
+    if (isNode(target) && target.kind === 'dict') return this.#setEntries(target, flat, hasMark);
     if (isChangeable(target)) {
       if (target.entries === undefined) this.charge(WEIGHT.dict);
       target.entries ??= emptyDict();
-      return this.#setEntries(target.entries, flat);
+      return this.#setEntries(target.entries, flat, hasMark);
     }
     if (isNode(target) && (target.kind === 'persistent' || target.kind === 'list')) return;
     throw this.invalid(`SETITEMS needs a dictionary, not ${describe(target)}`);
   }
 
-  #setEntries(dict: PickleDict, flat: readonly PickleValue[]): void {
+  #setEntries(dict: PickleDict, flat: readonly PickleValue[], hasMark: boolean): void {
     if (flat.length === 0) return;
     if (flat.length % 2 !== 0) throw this.invalid('sets a key without a value');
+    if (this.#isTaken(this.#consumer?.takeEntries(dict, flat), hasMark)) return;
     const keys = everySecond(flat, 0);
     const unhashable = keys.find((key) => isNode(key) && UNHASHABLE.has(key.kind));
     if (unhashable !== undefined) throw this.invalid(`uses ${describe(unhashable)} as a key`);
@@ -147,7 +193,8 @@ export class PickleMachine {
     if (known !== null) return known;
     if (this.globals.size >= PICKLE_LIMITS.globals) throw this.limit(`imports more than ${PICKLE_LIMITS.globals} names`);
     // The names, the key they are found by, and what is reported of them.
-    this.charge(2 * WEIGHT.call + 3 * (stringBytes(module) + stringBytes(name)));
+    this.#ledger.pin(2 * WEIGHT.call + 3 * (stringBytes(module) + stringBytes(name)));
+    this.#weigh();
     return this.globals.add({ kind: 'global', module, name, offset: this.offset });
   }
 
@@ -171,6 +218,7 @@ export class PickleMachine {
   build(): void {
     const state = this.pop();
     const target = this.top();
+    this.#ledger.change(target);
     if (isChangeable(target)) target.state = state;
     else if (isNode(target) && target.kind === 'global') this.globals.noteChange(target, this.offset);
     else if (!isNode(target) || target.kind !== 'persistent') throw this.invalid(`sets the state of ${describe(target)}`);
@@ -179,6 +227,7 @@ export class PickleMachine {
   persistentId(id: PickleValue): void {
     const reference: PicklePersistent = { kind: 'persistent', id, offset: this.offset };
     this.charge(WEIGHT.leaf + WEIGHT.slot);
+    this.#ledger.leak();
     this.persistent.push(reference);
     this.push(reference);
   }

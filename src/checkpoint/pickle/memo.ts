@@ -1,19 +1,32 @@
+import type { IndexSet } from './recalled.ts';
 import type { PickleValue } from './value.ts';
 
 /**
  * Values that were put aside to be used again. Indexes that come in order, as picklers give them, are kept in a plain array, others in
- * a map: an index near 2^32 costs one entry, and gaps between indexes cost nothing.
+ * a map: an index near 2^32 costs one entry, and gaps between indexes cost nothing. Where it is known which indexes are recalled, the
+ * others are only counted.
  */
 export class PickleMemo {
+  readonly #recalled: IndexSet | null;
   readonly #dense: PickleValue[] = [];
   readonly #sparse = new Map<number, PickleValue>();
+  /** Indexes from 0 up to this were all put. */
+  #inOrder = 0;
   /** How many indexes are taken: the index MEMOIZE uses next. */
   size = 0;
 
+  constructor(recalled: IndexSet | null = null) {
+    this.#recalled = recalled;
+  }
+
   put(index: number, value: PickleValue): void {
-    if (this.get(index) === undefined) this.size++;
-    if (index <= this.#dense.length) this.#dense[index] = value;
-    else this.#sparse.set(index, value);
+    if (index >= this.#inOrder) {
+      if (!this.#sparse.has(index)) this.size++;
+      if (index === this.#inOrder) this.#inOrder++;
+    }
+    if (!this.keeps(index)) return;
+    if (this.isSparse(index)) this.#sparse.set(index, value);
+    else this.#dense[index] = value;
   }
 
   get(index: number): PickleValue | undefined {
@@ -21,8 +34,13 @@ export class PickleMemo {
     return value === undefined ? this.#sparse.get(index) : value;
   }
 
+  /** False when what is put at this index is never asked for. */
+  keeps(index: number): boolean {
+    return this.#recalled === null || index > this.#inOrder || this.#recalled.has(index);
+  }
+
   /** True when the next put at this index takes an entry of the map. */
   isSparse(index: number): boolean {
-    return index > this.#dense.length;
+    return this.#recalled !== null || index > this.#dense.length;
   }
 }

@@ -15,9 +15,6 @@ export interface Walk {
 const KEPT_BUFFER = 240;
 /** A long integer is made from its digits, which stay until the collector comes. */
 const INTEGER_FACTOR = 4;
-/** What a memo entry weighs in the plain array and in the map. */
-const MEMO_SLOT = 10;
-const MEMO_ENTRY = 56;
 
 type Operation = (walk: Walk) => void;
 
@@ -72,7 +69,7 @@ export const OPERATIONS: readonly (Operation | undefined)[] = table({
   [OP.EMPTY_DICT]: ({ machine }) => machine.dict([]),
   [OP.DICT]: ({ machine }) => machine.dict(machine.popMark()),
   [OP.SETITEM]: ({ machine }) => machine.setItems([machine.pop(), machine.pop()].reverse()),
-  [OP.SETITEMS]: ({ machine }) => machine.setItems(machine.popMark()),
+  [OP.SETITEMS]: ({ machine }) => machine.setItems(machine.popMark(), true),
 
   [OP.GET]: (walk) => recall(walk, indexLine(walk)),
   [OP.BINGET]: (walk) => recall(walk, walk.cursor.u8()),
@@ -201,8 +198,7 @@ function recall({ machine }: Walk, index: number): void {
 }
 
 function remember({ machine }: Walk, index: number): void {
-  machine.charge(machine.memo.isSparse(index) ? MEMO_ENTRY : MEMO_SLOT);
-  machine.memo.put(index, machine.top());
+  machine.remember(index);
 }
 
 function globalLines({ cursor, machine }: Walk): PickleValue {

@@ -1,17 +1,25 @@
 import { LIMITS } from '../limits.ts';
 import type { ByteSource } from '../source/byte-source.ts';
+import type { PickleConsumer } from './consumer.ts';
 import { PickleCursor } from './cursor.ts';
 import { PickleFailure } from './failure.ts';
 import type { GlobalRecord } from './global-register.ts';
 import { PickleMachine } from './machine.ts';
 import { OP } from './opcodes.ts';
 import { OPERATIONS, type Walk } from './operations.ts';
+import { recalledIndexes } from './recalled.ts';
 import type { PicklePersistent, PickleValue } from './value.ts';
 
 export interface WalkOptions {
   /** Where in the source the pickle begins. */
   readonly start?: number;
+  /** Takes large containers apart while they are read; the pickle may then be as long as `STREAM_LIMITS` say. */
+  readonly consumer?: PickleConsumer;
 }
+
+/** Bounds of a walk whose containers are consumed on the way: an index of a million chunks takes half of them. */
+const STREAM_LIMITS = { bytes: 384 * 1024 * 1024, opcodes: 160_000_000 } as const;
+const TREE_LIMITS = { bytes: LIMITS.pickleBytes, opcodes: LIMITS.pickleOps } as const;
 
 export interface PickleResult {
   /** What the pickle says; undefined when the walk did not reach STOP. */
@@ -31,14 +39,19 @@ export interface PickleResult {
 
 /**
  * Walks the opcodes of a pickle and describes what it says. Nothing is imported, called or built, and nothing in the pickle can make
- * the walk read more than `LIMITS.pickleBytes`, run more than `LIMITS.pickleOps`, or hold more than a fixed amount of memory.
+ * the walk read more than `LIMITS.pickleBytes`, run more than `LIMITS.pickleOps`, or hold more than a fixed amount of memory. With a
+ * consumer it is read twice, the first time to learn what is recalled from the memo.
  */
 export function walkPickle(source: ByteSource, options: WalkOptions = {}): PickleResult {
-  const walk: Walk = { cursor: new PickleCursor(source, options.start ?? 0), machine: new PickleMachine(), protocol: 0 };
+  const { start = 0, consumer } = options;
+  const limits = consumer === undefined ? TREE_LIMITS : STREAM_LIMITS;
+  const cursor = () => new PickleCursor(source, start, limits.bytes);
+  const streaming = consumer === undefined ? null : { consumer, recalled: recalledIndexes(cursor(), limits.opcodes) };
+  const walk: Walk = { cursor: cursor(), machine: new PickleMachine(streaming), protocol: 0 };
   let value: PickleValue | undefined;
   let failure: PickleFailure | null = null;
   try {
-    value = runToStop(walk);
+    value = runToStop(walk, limits.opcodes);
   } catch (thrown) {
     if (!(thrown instanceof PickleFailure)) throw thrown;
     failure = thrown;
@@ -55,9 +68,9 @@ export function walkPickle(source: ByteSource, options: WalkOptions = {}): Pickl
   };
 }
 
-function runToStop(walk: Walk): PickleValue {
+function runToStop(walk: Walk, mostOpcodes: number): PickleValue {
   const { cursor, machine } = walk;
-  for (let count = 0; count < LIMITS.pickleOps; count++) {
+  for (let count = 0; count < mostOpcodes; count++) {
     machine.offset = cursor.position;
     const code = cursor.u8();
     if (code === OP.STOP) return machine.pop();
@@ -65,5 +78,5 @@ function runToStop(walk: Walk): PickleValue {
     if (operation === undefined) throw machine.invalid(`has the byte 0x${code.toString(16).padStart(2, '0')} where an opcode should be`);
     operation(walk);
   }
-  throw machine.limit(`has more than ${LIMITS.pickleOps} opcodes`);
+  throw machine.limit(`has more than ${mostOpcodes} opcodes`);
 }
