@@ -69,7 +69,7 @@ describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
   const test = it.skipIf(!isInstalled(shell));
 
   test('offers the commands', async () => {
-    expect(await complete(shell, 'holdfast ')).toEqual(['completion', 'explain', 'help', 'verify']);
+    expect(await complete(shell, 'holdfast ')).toEqual(['completion', 'explain', 'help', 'probe', 'verify']);
   });
 
   test('narrows a command by what was typed', async () => {
@@ -87,6 +87,13 @@ describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
   test('offers the values of an option', async () => {
     const values = await complete(shell, 'holdfast verify --progress=');
     expect(values.map((value) => value.replace(/^--progress=/, ''))).toEqual(['auto', 'json', 'none']);
+  });
+
+  test('offers nothing for a value that is no word of a list, and does not take it for the command', async () => {
+    expect(await complete(shell, 'holdfast probe --bytes ')).toEqual([]);
+    expect(await complete(shell, 'holdfast probe --bytes 1MiB run-')).toEqual(
+      ['run-a', 'run-b'].map((name) => expect.stringContaining(name)),
+    );
   });
 
   test('offers paths where a path is meant, also with spaces in them', async () => {

@@ -11,6 +11,10 @@ const OWN: Readonly<Record<string, { readonly args: readonly string[]; readonly 
     args: ['verify', 'test/fixtures/whole/torch-zip-train/data', '--deep'],
     own: ['cli/commands/verify.ts', 'cli/verify/', 'checkpoint/'],
   },
+  probe: {
+    args: ['probe', '--quick', 'docs'],
+    own: ['cli/commands/probe.ts', 'cli/probe/', 'checkpoint/storage/'],
+  },
   explain: { args: ['explain'], own: ['cli/commands/explain.ts', 'checkpoint/evidence/'] },
   // These two speak about the other commands: they load the definitions of all, and the library of none.
   completion: { args: ['completion', 'bash'], own: ['cli/commands/', 'cli/completion/'] },

@@ -119,6 +119,18 @@ export const ERROR_CODES = {
     title: 'The name is taken',
     explain: 'Something else lies where the checkpoint should go. Nothing is ever replaced; move it away or give another name.',
   },
+  SETTING_INVALID: {
+    exit: EXIT.usage,
+    title: 'A setting in the environment is not understood',
+    explain:
+      'An environment variable that Holdfast reads, or the file that one names, does not hold what it should. The message names the variable, its value and the rule. Nothing is guessed: correct it, or unset it.',
+  },
+  STORAGE_FAILED: {
+    exit: EXIT.no,
+    title: 'The storage failed while it was tried',
+    explain:
+      'A write or a sync that the storage should have done failed; the message carries the reason of the system, such as ENOSPC (full), EDQUOT (over a quota) or EIO (the device or the server failed). What was written is removed again. A save would meet the same failure.',
+  },
   INTERRUPTED: {
     exit: EXIT.interrupted,
     title: 'Stopped by Ctrl-C',

@@ -8,6 +8,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./verify.ts')).verify,
   },
   {
+    name: 'probe',
+    summary: 'What lies under this path, and is it a place for checkpoints?',
+    load: async () => (await import('./probe.ts')).probe,
+  },
+  {
     name: 'explain',
     summary: 'What a code of evidence or of an error means, and what to do',
     load: async () => (await import('./explain.ts')).explain,

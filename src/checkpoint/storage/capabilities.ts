@@ -1,0 +1,109 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { systemCode } from '../../core/errors.ts';
+
+/** What came of trying something: it worked, the system refused, or it was accepted and did something else. */
+export interface Trial {
+  readonly outcome: 'works' | 'refused' | 'wrong' | 'not-tried';
+  /** The system's error code, or what was wrong. */
+  readonly detail: string | null;
+}
+
+/** What was found by doing. A rename that works is not thereby atomic. */
+export interface Capabilities {
+  readonly write: Trial;
+  readonly syncFile: Trial;
+  readonly syncFolder: Trial;
+  readonly createExclusively: Trial;
+  readonly renameFolder: Trial;
+  readonly replaceFile: Trial;
+  readonly hardLink: Trial;
+}
+
+const WORKS: Trial = { outcome: 'works', detail: null };
+const NOT_TRIED: Trial = { outcome: 'not-tried', detail: null };
+
+/** Nothing could be tried, because not even a folder could be made. */
+export function unwritable(thrown: unknown): Capabilities {
+  const write: Trial = { outcome: 'refused', detail: systemCode(thrown) ?? String(thrown) };
+  const rest = { syncFile: NOT_TRIED, syncFolder: NOT_TRIED, createExclusively: NOT_TRIED, renameFolder: NOT_TRIED };
+  return { write, ...rest, replaceFile: NOT_TRIED, hardLink: NOT_TRIED };
+}
+
+/** Tries in an empty folder what a save relies on. Leaves files behind: the folder goes with them. */
+export function tryCapabilities(folder: string): Capabilities {
+  const at = (name: string): string => join(folder, name);
+  return {
+    write: trial(() => {
+      writeFileSync(at('written'), 'holdfast', { flag: 'wx' });
+      return readFileSync(at('written'), 'utf8') === 'holdfast' ? null : 'what was read is not what was written';
+    }),
+    syncFile: trial(() => sync(at('written'))),
+    syncFolder: trial(() => sync(folder)),
+    createExclusively: trial(() => {
+      writeFileSync(at('exclusive'), '', { flag: 'wx' });
+      return secondCreate(at('exclusive'));
+    }),
+    renameFolder: trial(() => {
+      mkdirSync(at('before'));
+      writeFileSync(at('before/file'), 'holdfast');
+      renameSync(at('before'), at('after'));
+      if (existsSync(at('before'))) return 'the old name is still there';
+      return readFileSync(at('after/file'), 'utf8') === 'holdfast' ? null : 'the folder came without its file';
+    }),
+    replaceFile: trial(() => {
+      writeFileSync(at('old'), 'old');
+      writeFileSync(at('new'), 'new');
+      renameSync(at('new'), at('old'));
+      return readFileSync(at('old'), 'utf8') === 'new' ? null : 'the old file is still there';
+    }),
+    hardLink: trial(() => {
+      writeFileSync(at('first'), '');
+      linkSync(at('first'), at('second'));
+      return statSync(at('second')).ino === statSync(at('first')).ino ? null : 'the link is a copy';
+    }),
+  };
+}
+
+/** Runs one attempt; it returns what was wrong, or null. */
+function trial(attempt: () => string | null): Trial {
+  try {
+    const wrong = attempt();
+    return wrong === null ? WORKS : { outcome: 'wrong', detail: wrong };
+  } catch (thrown) {
+    const code = systemCode(thrown);
+    if (code === null) throw thrown;
+    return { outcome: 'refused', detail: code };
+  }
+}
+
+function sync(path: string): null {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  return null;
+}
+
+function secondCreate(path: string): string | null {
+  try {
+    writeFileSync(path, '', { flag: 'wx' });
+    return 'a second creation of the same file was accepted';
+  } catch (thrown) {
+    if (systemCode(thrown) === 'EEXIST') return null;
+    throw thrown;
+  }
+}

@@ -1,0 +1,82 @@
+import type { Capabilities } from './capabilities.ts';
+import type { FileSystem } from './file-systems.ts';
+
+/** How a save becomes visible: by the rename of its finished folder, by its manifest being written last, or not at all. */
+export type Protocol = 'rename' | 'manifest-last' | 'refuse';
+
+export interface CommitRule {
+  readonly protocol: Protocol;
+  readonly reason: string;
+  /** What to do instead or besides; null where nothing needs doing. */
+  readonly wayOut: string | null;
+}
+
+export interface CommitFacts {
+  readonly fileSystem: FileSystem;
+  readonly isReadOnly: boolean;
+  /** What was tried there; null when nothing was. */
+  readonly capabilities: Capabilities | null;
+}
+
+const ELSEWHERE = 'Save on a disk, a persistent volume or a network file system, and copy finished checkpoints here.';
+const COPY = 'For a commit in one step, save on a disk or a network file system, and copy finished checkpoints here.';
+
+/** The protocol for a path: what the table says of its file system, lowered by what was tried and failed. Never raised: a rename that worked once may still be a copy. */
+export function commitRule({ fileSystem, isReadOnly, capabilities }: CommitFacts): CommitRule {
+  if (isReadOnly || fileSystem.home === 'image') {
+    return { protocol: 'refuse', reason: 'It is mounted read-only.', wayOut: 'Mount it for writing, or choose another path.' };
+  }
+  return (capabilities === null ? null : lowered(capabilities)) ?? byTable(fileSystem);
+}
+
+function byTable({ rename, title }: FileSystem): CommitRule {
+  switch (rename) {
+    case 'atomic':
+      return { protocol: 'rename', reason: `On ${title} a folder is renamed in one step.`, wayOut: null };
+    case 'not-crash-safe':
+      return { protocol: 'manifest-last', reason: `On ${title} a power cut may tear a rename apart.`, wayOut: null };
+    case 'copies':
+      return { protocol: 'manifest-last', reason: `On ${title} a folder is renamed by copying: others see half of it.`, wayOut: COPY };
+    case 'unknown':
+      return { protocol: 'manifest-last', reason: `Nobody can say whether ${title} renames a folder in one step.`, wayOut: COPY };
+    case 'refused':
+      return {
+        protocol: 'refuse',
+        reason: `${title} renames and replaces nothing, so neither a commit nor a fence against a second writer is possible.`,
+        wayOut: ELSEWHERE,
+      };
+  }
+}
+
+/** What a failed attempt leaves; null when everything that was tried worked. */
+function lowered(tried: Capabilities): CommitRule | null {
+  const failed = (name: keyof Capabilities): boolean => tried[name].outcome !== 'works';
+  const why = (name: keyof Capabilities): string => tried[name].detail ?? tried[name].outcome;
+  if (failed('write'))
+    return refusal(
+      `Nothing can be written here (${why('write')}).`,
+      'Give this user the right to write and make room, or choose another path.',
+    );
+  if (failed('syncFile')) return refusal(`Files cannot be synced here (${why('syncFile')}), so nothing can be made durable.`, ELSEWHERE);
+  if (failed('createExclusively')) {
+    return refusal(
+      `Creating a file exclusively does not work here (${why('createExclusively')}), so two writers cannot be told apart.`,
+      ELSEWHERE,
+    );
+  }
+  if (failed('renameFolder')) {
+    return { protocol: 'manifest-last', reason: `A folder cannot be renamed here (${why('renameFolder')}).`, wayOut: COPY };
+  }
+  if (failed('syncFolder')) {
+    return {
+      protocol: 'manifest-last',
+      reason: `A folder cannot be synced here (${why('syncFolder')}), so a rename may be lost.`,
+      wayOut: null,
+    };
+  }
+  return null;
+}
+
+function refusal(reason: string, wayOut: string): CommitRule {
+  return { protocol: 'refuse', reason, wayOut };
+}

@@ -1,0 +1,93 @@
+import { lstatSync, opendirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseBytes } from '../../core/bytes.ts';
+import { HoldfastError, systemCode } from '../../core/errors.ts';
+import { excerpt, printable } from '../../core/printable.ts';
+import { type Parsed, parsed, refused } from '../../core/parsed.ts';
+
+/** Where the pod's limit comes from: the downward API puts it into a variable, or into a file whose path is in the other one. */
+const VARIABLE = 'HOLDFAST_EPHEMERAL_LIMIT';
+const FILE_VARIABLE = 'HOLDFAST_EPHEMERAL_LIMIT_FILE';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The pod's ephemeral-storage limit in bytes, as the environment tells it; null when it does not. */
+export function ephemeralLimit(env: Environment): number | null {
+  const [name, text] = [VARIABLE, env[VARIABLE]];
+  if (text !== undefined && text !== '') return limitOf(name, text);
+  const file = env[FILE_VARIABLE];
+  return file === undefined || file === '' ? null : limitOf(`${FILE_VARIABLE} (${printable(file)})`, readSetting(file));
+}
+
+function limitOf(name: string, text: string): number {
+  const limit = parseQuantity(text);
+  if (limit.ok) return limit.value;
+  throw new HoldfastError('SETTING_INVALID', { message: `${name}: ${limit.reason}`, hint: 'The downward API gives the number of bytes.' });
+}
+
+function readSetting(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (thrown) {
+    throw new HoldfastError('SETTING_INVALID', {
+      message: `${FILE_VARIABLE} names ${printable(file)}, which cannot be read: ${systemCode(thrown) ?? String(thrown)}`,
+      hint: 'Mount the downward API volume there, or unset the variable.',
+      cause: thrown,
+    });
+  }
+}
+
+const DECIMAL_SUFFIX: ReadonlyMap<string, string> = new Map([
+  ['k', 'kB'],
+  ['M', 'MB'],
+  ['G', 'GB'],
+  ['T', 'TB'],
+]);
+
+/** A quantity as Kubernetes writes it: `10737418240`, `10Gi`, `10G`. */
+export function parseQuantity(text: string): Parsed<number> {
+  const match = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(text.trim());
+  if (match === null) return refused(`"${excerpt(text, 40)}" is not a quantity: bytes, or a number with Ki, Mi, Gi, Ti, k, M, G or T`);
+  const [, amount = '', suffix = ''] = match;
+  if (suffix !== '') return parseBytes(amount + (DECIMAL_SUFFIX.get(suffix) ?? suffix));
+  const bytes = Number(amount);
+  return Number.isSafeInteger(bytes) ? parsed(bytes) : refused(`"${excerpt(text, 40)}" is not a whole number of bytes`);
+}
+
+/** A folder is counted only so far: the count decides about a save, it must not take longer than one. */
+const MOST_ENTRIES = 100_000;
+
+/** Bytes that the files below a folder take on its disk; links and other file systems are not followed. A lower bound for huge trees. */
+export function bytesBelow(folder: string): number {
+  const { dev } = lstatSync(folder);
+  const folders = [folder];
+  let [bytes, entries] = [0, 0];
+  for (let next = folders.pop(); next !== undefined && entries < MOST_ENTRIES; next = folders.pop()) {
+    for (const name of namesIn(next)) {
+      const path = join(next, name);
+      const stats = lstatSync(path, { throwIfNoEntry: false });
+      if (stats === undefined || stats.dev !== dev) continue;
+      bytes += stats.blocks * 512;
+      if (stats.isDirectory()) folders.push(path);
+      if (++entries >= MOST_ENTRIES) break;
+    }
+  }
+  return bytes;
+}
+
+/** What may be listed; a folder that may not, or has gone by now, counts as empty. */
+function namesIn(folder: string): string[] {
+  const names: string[] = [];
+  try {
+    const listing = opendirSync(folder);
+    try {
+      for (let entry = listing.readSync(); entry !== null && names.length < MOST_ENTRIES; entry = listing.readSync())
+        names.push(entry.name);
+    } finally {
+      listing.closeSync();
+    }
+  } catch (thrown) {
+    if (systemCode(thrown) === null) throw thrown;
+  }
+  return names;
+}

@@ -1,0 +1,167 @@
+import type { Clock } from '../../core/clock.ts';
+import { HoldfastError, systemCode } from '../../core/errors.ts';
+import { type Capabilities, tryCapabilities, unwritable } from './capabilities.ts';
+import { commitRule } from './commit-rule.ts';
+import { bytesBelow, ephemeralLimit } from './ephemeral-limit.ts';
+import { type EvictionLineWish, evictionLine } from './eviction-line.ts';
+import { measureSyncs, measureWrites } from './measure.ts';
+import { withProbeFolder } from './probe-folder.ts';
+import { type BandwidthReport, type LatencyReport, PROBE_SCHEMA, type ProbeReport, type SpaceReport } from './probe-report.ts';
+import { quantile } from './quantile.ts';
+import { type EphemeralStorage, type Room, roomOf } from './space.ts';
+import { describeStorage, type Storage } from './storage.ts';
+import { storageWarnings } from './warnings.ts';
+
+export interface ProbeProgress {
+  readonly phase: 'measuring';
+  readonly done: number;
+  readonly total: number;
+  readonly unit: 'bytes';
+  readonly current: string;
+}
+
+export interface ProbeOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly evictionLine: EvictionLineWish;
+  /** What to write in order to measure; null looks without measuring. */
+  readonly measure: { readonly bytesPerRound: number; readonly rounds: number } | null;
+  readonly onProgress?: (progress: ProbeProgress) => void;
+}
+
+interface Measured {
+  readonly bandwidth: BandwidthReport | null;
+  readonly syncLatency: LatencyReport | null;
+  /** Why there is no measurement; null when there is. */
+  readonly notMeasured: string | null;
+}
+
+/** A measurement takes at most this share of the room there is. */
+const LARGEST_SHARE = 0.05;
+/** Less than this says nothing about a save; no smaller round can be asked for. */
+const SMALLEST_ROUND = 2 ** 20;
+
+/** Looks at a path and tries it out: what lies there, what it promises, how much room it has and how fast it is. */
+export async function probeStorage(path: string, options: ProbeOptions): Promise<ProbeReport> {
+  const storage = describeStorage(path);
+  const line = evictionLine(options.evictionLine, { ...storage, ...storage.space });
+  const ephemeral = ephemeralOf(storage, options.env);
+  const room = roomOf(storage.space, { evictionLine: line, ephemeral });
+  const { capabilities, measured } = await tryOut(storage, room, options);
+  const commit = commitRule({ ...storage, capabilities });
+  return {
+    schema: PROBE_SCHEMA,
+    path,
+    folder: storage.folder,
+    fileSystem: fileSystemReport(storage),
+    place: { id: storage.place.id, title: storage.place.title, survivesPod: storage.place.survivesPod, why: storage.place.why },
+    commit: { ...commit, rename: storage.fileSystem.rename },
+    capabilities,
+    space: spaceReport(storage, room, { evictionLine: line, ephemeral }),
+    ...measured,
+    warnings: storageWarnings({ storage, commit, room, evictionLine: line }),
+  };
+}
+
+/** The pod's limit counts only what lies on the node's disk. */
+function ephemeralOf({ place, folder, mount }: Storage, env: ProbeOptions['env']): EphemeralStorage | null {
+  const limitBytes = ephemeralLimit(env);
+  if (limitBytes === null || (place.id !== 'empty-dir' && place.id !== 'container-layer')) return null;
+  // In a pod the mount is the volume; elsewhere, and for the layer of the container, only this folder is surely the pod's.
+  const isOwnMount = place.id === 'empty-dir' && mount !== null && mount.root !== '/';
+  return { limitBytes, usedBytes: bytesBelow(isOwnMount ? mount.mountPoint : folder) };
+}
+
+async function tryOut(
+  storage: Storage,
+  room: Room,
+  options: ProbeOptions,
+): Promise<{ capabilities: Capabilities | null; measured: Measured }> {
+  if (commitRule({ ...storage, capabilities: null }).protocol === 'refuse') {
+    return { capabilities: null, measured: notMeasured('Nothing is written where no checkpoint can be committed.') };
+  }
+  try {
+    return await withProbeFolder(storage.folder, async (folder) => {
+      const capabilities = tryCapabilities(folder);
+      options.signal.throwIfAborted();
+      return { capabilities, measured: await measureIn(folder, capabilities, { storage, room, options }) };
+    });
+  } catch (thrown) {
+    // Not even the folder to try things in could be made.
+    if (thrown instanceof HoldfastError || systemCode(thrown) === null || options.signal.aborted) throw thrown;
+    return { capabilities: unwritable(thrown), measured: notMeasured(`Nothing can be written here (${systemCode(thrown)}).`) };
+  }
+}
+
+interface MeasureFacts {
+  readonly storage: Storage;
+  readonly room: Room;
+  readonly options: ProbeOptions;
+}
+
+async function measureIn(folder: string, { write, syncFile }: Capabilities, { storage, room, options }: MeasureFacts): Promise<Measured> {
+  const { measure, clock, signal, onProgress } = options;
+  if (measure === null) return notMeasured('Not asked for (--quick).');
+  if (write.outcome !== 'works' || syncFile.outcome !== 'works') return notMeasured('Files cannot be written and synced here.');
+  const most = storage.fileSystem.hasRealSpace ? Math.floor(room.bytes * LARGEST_SHARE) : Infinity;
+  const bytesPerRound = Math.min(measure.bytesPerRound, most);
+  if (bytesPerRound < Math.min(SMALLEST_ROUND, measure.bytesPerRound))
+    return notMeasured('There is too little room to measure without harm.');
+  const total = bytesPerRound * measure.rounds;
+  const where = { folder, clock, signal };
+  const rates = await measureWrites({
+    ...where,
+    bytesPerRound,
+    rounds: measure.rounds,
+    onProgress: (done) => onProgress?.({ phase: 'measuring', done, total, unit: 'bytes', current: storage.folder }),
+  });
+  const times = await measureSyncs(where);
+  return {
+    bandwidth: {
+      bytesPerRound,
+      rounds: rates.map(Math.round),
+      medianBytesPerSecond: Math.round(quantile(rates, 0.5)),
+      lowBytesPerSecond: Math.round(quantile(rates, 0.1)),
+    },
+    syncLatency: { samples: times.length, p50Ms: rounded(quantile(times, 0.5)), p95Ms: rounded(quantile(times, 0.95)) },
+    notMeasured: null,
+  };
+}
+
+function notMeasured(reason: string): Measured {
+  return { bandwidth: null, syncLatency: null, notMeasured: reason };
+}
+
+function rounded(ms: number): number {
+  return Number(ms.toFixed(3));
+}
+
+function fileSystemReport({ fileSystem, magic, mount, isReadOnly }: Storage): ProbeReport['fileSystem'] {
+  return {
+    id: fileSystem.id,
+    title: fileSystem.title,
+    type: mount?.type ?? null,
+    source: mount?.source ?? null,
+    mountPoint: mount?.mountPoint ?? null,
+    magic: `0x${magic.toString(16)}`,
+    isReadOnly,
+    powerLoss: fileSystem.powerLoss,
+    note: fileSystem.note,
+  };
+}
+
+function spaceReport({ fileSystem, space }: Storage, room: Room, limits: Pick<SpaceReport, 'evictionLine' | 'ephemeral'>): SpaceReport {
+  return {
+    isReal: fileSystem.hasRealSpace,
+    totalBytes: space.totalBytes,
+    availableBytes: space.availableBytes,
+    reservedBytes: Math.max(0, space.freeBytes - space.availableBytes),
+    totalInodes: space.totalInodes,
+    freeInodes: space.freeInodes,
+    ...limits,
+    usableBytes: Math.max(0, room.bytes),
+    usableFiles: Number.isFinite(room.files) ? Math.max(0, room.files) : null,
+    limitedBy: room.limitedBy,
+  };
+}

@@ -1,0 +1,99 @@
+import { formatBytes } from '../../core/bytes.ts';
+import type { CommitRule } from './commit-rule.ts';
+import type { EvictionLine } from './eviction-line.ts';
+import type { Room } from './space.ts';
+import type { Storage } from './storage.ts';
+
+/** Something a person must know before trusting a path with a run. The code is stable. */
+export interface StorageWarning {
+  readonly code: WarningCode;
+  /** `loud`: whoever ignores it loses checkpoints. */
+  readonly level: 'loud' | 'note';
+  readonly message: string;
+}
+
+export type WarningCode =
+  | 'DIES_WITH_POD'
+  | 'ONLY_ON_THIS_NODE'
+  | 'NOT_DURABLE'
+  | 'NO_COMMIT'
+  | 'MANIFEST_LAST'
+  | 'BELOW_EVICTION_LINE'
+  | 'NO_ROOM'
+  | 'SPACE_NOT_KNOWN'
+  | 'MOUNT_OPTION';
+
+export interface WarningFacts {
+  readonly storage: Storage;
+  readonly commit: CommitRule;
+  readonly room: Room;
+  readonly evictionLine: EvictionLine | null;
+}
+
+interface OptionRule {
+  /** Ids of file systems. */
+  readonly of: readonly string[];
+  readonly options: readonly string[];
+  readonly level: StorageWarning['level'];
+  readonly says: string;
+}
+
+const OPTION_RULES: readonly OptionRule[] = [
+  {
+    of: ['ext2', 'ext3', 'ext4', 'xfs', 'btrfs'],
+    options: ['nobarrier', 'barrier=0'],
+    level: 'loud',
+    says: 'a sync does not reach beyond the cache of the disk, so a power cut may lose what was synced',
+  },
+  { of: ['overlay'], options: ['volatile'], level: 'loud', says: 'a sync does nothing at all' },
+  {
+    of: ['nfs'],
+    options: ['soft', 'softerr'],
+    level: 'note',
+    says: 'a write fails when the server is silent for a while, instead of waiting for it',
+  },
+];
+
+export function storageWarnings(facts: WarningFacts): StorageWarning[] {
+  return [...survivalWarnings(facts), ...commitWarnings(facts), ...spaceWarnings(facts)];
+}
+
+function survivalWarnings({ storage: { place, fileSystem, mount } }: WarningFacts): StorageWarning[] {
+  const warnings: StorageWarning[] = [];
+  if (place.survivesPod === 'no') {
+    const message = `Checkpoints here die with the pod: this is ${place.title}. Save on a persistent volume, or copy every checkpoint away.`;
+    warnings.push({ code: 'DIES_WITH_POD', level: 'loud', message });
+  }
+  if (place.id === 'node-disk') warnings.push({ code: 'ONLY_ON_THIS_NODE', level: 'note', message: place.why });
+  if (fileSystem.powerLoss === 'lost') {
+    warnings.push({ code: 'NOT_DURABLE', level: 'loud', message: `${fileSystem.title} keeps nothing across a power cut or a reboot.` });
+  }
+  const options = new Set([...(mount?.options ?? []), ...(mount?.superOptions ?? [])]);
+  for (const rule of OPTION_RULES) {
+    const found = rule.of.includes(fileSystem.id) ? rule.options.find((option) => options.has(option)) : undefined;
+    if (found !== undefined) warnings.push({ code: 'MOUNT_OPTION', level: rule.level, message: `Mounted with "${found}": ${rule.says}.` });
+  }
+  return warnings;
+}
+
+function commitWarnings({ commit: { protocol, reason, wayOut } }: WarningFacts): StorageWarning[] {
+  if (protocol === 'rename') return [];
+  const message = wayOut === null ? reason : `${reason} ${wayOut}`;
+  return protocol === 'refuse' ? [{ code: 'NO_COMMIT', level: 'loud', message }] : [{ code: 'MANIFEST_LAST', level: 'note', message }];
+}
+
+function spaceWarnings({ storage: { fileSystem, space }, room, evictionLine }: WarningFacts): StorageWarning[] {
+  if (!fileSystem.hasRealSpace) {
+    const message = 'The free space that a bucket reports is an invention: whether a save fits cannot be told beforehand.';
+    return [{ code: 'SPACE_NOT_KNOWN', level: 'note', message }];
+  }
+  if (room.bytes > 0 && room.files > 0) return [];
+  if (evictionLine !== null && room.limitedBy === 'eviction-line') {
+    const message =
+      `${formatBytes(space.availableBytes)} are free, which is below the eviction line (${evictionLine.text}, ${formatBytes(evictionLine.bytes)}): ` +
+      'the kubelet evicts pods from this node. No save may start.';
+    return [{ code: 'BELOW_EVICTION_LINE', level: 'loud', message }];
+  }
+  const what = room.bytes > 0 ? 'no inodes are' : 'no room is';
+  return [{ code: 'NO_ROOM', level: 'loud', message: `There ${what} left (${room.limitedBy}): no save may start.` }];
+}
