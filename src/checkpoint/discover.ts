@@ -23,7 +23,7 @@ export interface Discovery {
 }
 
 /** Folders that never hold checkpoints and can be large. */
-const SKIPPED = new Set(['.git', 'node_modules', '__pycache__', 'lost+found']);
+const SKIPPED = new Set(['.holdfast', '.git', 'node_modules', '__pycache__', 'lost+found']);
 
 /** Finds the checkpoints below a directory. A directory that a format claims is one; it is not searched further. */
 export function discover(root: Directory): Discovery {

@@ -13,6 +13,7 @@ import { type CheckpointReport, type Level, type PathReport, REPORT_SCHEMA, type
 import { SourceError } from './source/source-error.ts';
 import { type FreshLook, openTree, type Tree } from './source/tree.ts';
 import { findWriters, type Writer } from './source/writers.ts';
+import { addManifestFindings } from './store/manifest-findings.ts';
 import { reportBehind, reportTracker, type Tracker } from './trackers.ts';
 import { once, type Unit } from './unit.ts';
 import { canResume } from './verdict.ts';
@@ -109,6 +110,7 @@ async function verifyUnit(unit: Unit, context: Context): Promise<CheckpointRepor
   const { tree, pathOf, options, writers, isExact } = context;
   const findings = unit.inspect();
   const files = unit.files();
+  addManifestFindings(tree.root, unit, findings);
   const compared = await compare(findings, context);
   addFileEvidence({ files, writers: writers(), isExact }, findings);
   if (compared.checkedBytes > 0 && compared.failures === 0) settleHoles(findings, compared);

@@ -7,6 +7,7 @@ import { HDF5_CODES } from './codes/hdf5.ts';
 import { HUGGINGFACE_CODES } from './codes/huggingface.ts';
 import { KERAS_CODES } from './codes/keras.ts';
 import { LIGHTNING_CODES } from './codes/lightning.ts';
+import { MANIFEST_CODES } from './codes/manifest.ts';
 import { MEGATRON_CODES } from './codes/megatron.ts';
 import { MSGPACK_CODES } from './codes/msgpack.ts';
 import { NUMPY_CODES } from './codes/numpy.ts';
@@ -24,6 +25,7 @@ import type { EvidenceKind } from './evidence.ts';
 export const EVIDENCE_CODES = {
   ...FILE_CODES,
   ...RUN_CODES,
+  ...MANIFEST_CODES,
   ...ZIP_CODES,
   ...PICKLE_CODES,
   ...TORCH_CODES,

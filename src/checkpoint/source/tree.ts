@@ -2,6 +2,7 @@ import { type Dirent, lstatSync, opendirSync, readlinkSync, realpathSync, type S
 import { basename, dirname, join, sep } from 'node:path';
 import { printable } from '../../core/printable.ts';
 import { LIMITS } from '../limits.ts';
+import { BESIDE_SUFFIX } from '../store/layout.ts';
 import type { ByteSource } from './byte-source.ts';
 import type { Directory, Entry } from './directory.ts';
 import { naturalOrder } from './natural-order.ts';
@@ -31,7 +32,7 @@ export class Tree {
   readonly files = new OpenFiles();
   #entries = 0;
 
-  /** A tree over a directory, or over the folder of a single file, of which then only `only` is seen. */
+  /** A tree over a directory, or over the folder of a single file, of which then only `only` and its manifest are seen. */
   constructor(real: string, only: string | null = null) {
     this.real = real;
     this.root = new ListedDirectory(this, '', real, only);
@@ -152,7 +153,12 @@ class ListedDirectory implements Directory {
 
   #list(): Map<string, Entry> {
     const entries = new Map<string, Entry>();
-    if (this.#only !== null) return entries.set(this.#only, new LazyEntry(this.#tree, this.real, this.#only, null));
+    if (this.#only !== null) {
+      entries.set(this.#only, new LazyEntry(this.#tree, this.real, this.#only, null));
+      const manifest = `${this.#only}${BESIDE_SUFFIX}`;
+      const isSealed = lstatSync(join(this.real, manifest), { throwIfNoEntry: false })?.isFile() === true;
+      return isSealed ? entries.set(manifest, new LazyEntry(this.#tree, this.real, manifest, null)) : entries;
+    }
     try {
       const listing = opendirSync(this.real, { bufferSize: 512 });
       try {

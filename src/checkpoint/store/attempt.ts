@@ -4,7 +4,7 @@ import { excerpt, printable } from '../../core/printable.ts';
 import { isObject, type JsonObject, parseJson } from '../json.ts';
 import type { DurableFs } from './durable-fs.ts';
 import { at, STAGED_DATA, STAGED_MANIFEST } from './layout.ts';
-import { isCount } from './manifest.ts';
+import { readSeals } from './read-seals.ts';
 import { replaceFile } from './replace-file.ts';
 import type { OpenStore, Store } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
@@ -44,7 +44,8 @@ const POLL_MS = 500;
 export async function startAttempt(store: OpenStore, options: StartOptions): Promise<Attempt> {
   const { gang } = options;
   if (gang === '' || gang.length > 200) throw usage(`a gang id has 1 to 200 characters, not ${gang.length}`);
-  if (options.attempt !== undefined && !isCount(options.attempt)) throw usage(`an attempt is a whole number, not ${options.attempt}`);
+  const { attempt: wanted = 0 } = options;
+  if (!Number.isSafeInteger(wanted) || wanted < 0) throw usage(`an attempt is a whole number from 0, not ${wanted}`);
   try {
     const attempt = claimNumber(store, options);
     refuseIfOlder(store, attempt);
@@ -97,9 +98,14 @@ function claimNumber(store: OpenStore, { gang, attempt: wanted }: StartOptions):
     const known = candidate === undefined ? null : readAttempt(store, candidate);
     if (known !== null && known.gang === gang) return known.attempt;
     if (known !== null && wanted !== undefined) throw taken(known, gang);
-    const number = wanted ?? Math.max(newest ?? 0, 0) + 1;
+    const number = wanted ?? (newest ?? highestSealed(store)) + 1;
     if (createAttempt(store, { attempt: number, gang })) return number;
   }
+}
+
+/** Where the attempts of a run were lost with its `.holdfast` folder, the manifests still tell how far they had come. */
+function highestSealed({ fs, path, run }: OpenStore): number {
+  return Math.max(0, ...readSeals(fs, path).map(({ parsed }) => (parsed.ok && parsed.manifest.run === run ? parsed.manifest.attempt : 0)));
 }
 
 /** Makes the attempt's folder in one step; false when another was first. */

@@ -101,7 +101,7 @@ function readReceipts({ fs }: OpenStore, save: Save): readonly ReadReceipt[] {
     assertSameSave(result.value, save, rank);
     receipts.push({ receipt: result.value, sha256: sha256(bytes) });
   }
-  const [stranger] = [...strangers].filter((name) => /^rank-\d+\.json$/.test(name));
+  const stranger = [...strangers].find((name) => /^rank-\d+\.json$/.test(name));
   if (stranger !== undefined) throw refusal('SAVE_MIXED', `${excerpt(stranger)} is a receipt of no rank of save ${show(save)}`);
   return receipts;
 }

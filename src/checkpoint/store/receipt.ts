@@ -25,7 +25,8 @@ export function parseReceipt(text: string): Parsed<Receipt> {
   const json = parseJson(text);
   if (!json.ok || !isObject(json.value)) return refused('is not a JSON object');
   const { schema, rank } = json.value;
-  if (schema !== RECEIPT_SCHEMA) return refused(`has "${excerpt(String(schema), 40)}" as its schema, not ${RECEIPT_SCHEMA}`);
+  if (schema !== RECEIPT_SCHEMA)
+    return refused(`has ${excerpt(JSON.stringify(schema) ?? 'nothing', 40)} as its schema, not ${RECEIPT_SCHEMA}`);
   const identity = readIdentity(json.value);
   if ('reason' in identity) return refused(identity.reason);
   if (!isCount(rank) || rank >= identity.worldSize) return refused(`names no rank below the world size ${identity.worldSize}`);

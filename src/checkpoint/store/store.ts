@@ -7,6 +7,7 @@ import { isObject, parseJson } from '../json.ts';
 import { readBootId } from './boot-id.ts';
 import { type DurableFs, realFs } from './durable-fs.ts';
 import { at, STORE_FOLDER, STORE_FOLDERS } from './layout.ts';
+import { readSeals, runOfSeals } from './read-seals.ts';
 import { isCode, storeError } from './store-error.ts';
 
 /** What the store touches of the world; every part can be replaced by a test. */
@@ -44,7 +45,8 @@ export function readRun(path: string, parts: Partial<World> = {}): Store {
 
 /**
  * Opens the folder of a run to write. The first to do so gives the run its identity: `.holdfast` appears in one step with everything in it,
- * so that two who come first at the same time agree. `run` is the identity a new run shall have.
+ * so that two who come first at the same time agree. `run` is the identity a new run shall have; without one it is that of the checkpoints
+ * that are sealed here already.
  */
 export function openRun(path: string, parts: Partial<World> & { readonly run?: string } = {}): OpenStore {
   const { run: wanted, ...rest } = parts;
@@ -54,7 +56,7 @@ export function openRun(path: string, parts: Partial<World> & { readonly run?: s
   const known = readRunId(fs, path);
   if (known !== null) return { ...world, path, run: known };
   try {
-    return { ...world, path, run: createRun(world, path, wanted ?? world.makeId()) };
+    return { ...world, path, run: createRun(world, path, wanted ?? runOfSeals(readSeals(fs, path)) ?? world.makeId()) };
   } catch (thrown) {
     throw storeError(thrown, 'make the store of the run in', path);
   }
@@ -95,7 +97,7 @@ function readRunId(fs: DurableFs, path: string): string | null {
   const json = parseJson(text);
   if (!json.ok || !isObject(json.value)) throw damagedRun(path, 'is not a JSON object');
   const { schema, run } = json.value;
-  if (schema !== RUN_SCHEMA) throw damagedRun(path, `is of version "${excerpt(String(schema), 40)}", not ${RUN_SCHEMA}`);
+  if (schema !== RUN_SCHEMA) throw damagedRun(path, `is of version ${excerpt(JSON.stringify(schema) ?? 'none', 40)}, not ${RUN_SCHEMA}`);
   if (typeof run !== 'string' || run === '' || run.length > 200) throw damagedRun(path, 'names no run');
   return run;
 }

@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import { at } from './layout.ts';
+import { replaceFile } from './replace-file.ts';
+import type { SealedCheckpoint } from './scan.ts';
+import type { OpenStore, Store } from './store.ts';
+import { isCode, storeError } from './store-error.ts';
+
+/** Names of the checkpoints that retention must leave alone. */
+export function listPins({ fs, path }: Store): ReadonlySet<string> {
+  try {
+    return new Set(fs.list(at.store(path, 'pins')).filter((name) => !name.endsWith('.tmp')));
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return new Set();
+    throw storeError(thrown, 'list', at.store(path, 'pins'));
+  }
+}
+
+/** Keeps a checkpoint whatever retention says. */
+export function pin(store: OpenStore, { name, manifest: { save } }: SealedCheckpoint): void {
+  const file = at.store(store.path, 'pins', name);
+  try {
+    replaceFile(store.fs, file, `${JSON.stringify({ save, at: new Date(store.clock.now()).toISOString() })}\n`, store.makeId());
+  } catch (thrown) {
+    throw storeError(thrown, 'pin', file);
+  }
+}
+
+/** False when it was not pinned. */
+export function unpin({ fs, path }: OpenStore, name: string): boolean {
+  const folder = at.store(path, 'pins');
+  try {
+    fs.unlink(join(folder, name));
+    fs.fsyncFolder(folder);
+    return true;
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT')) return false;
+    throw storeError(thrown, 'unpin', join(folder, name));
+  }
+}

@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import { checkPresence } from './check-sealed.ts';
+import { removeTree } from './delete-tree.ts';
+import { lastGood, type LastGood, type LastGoodOptions } from './last-good.ts';
+import { at } from './layout.ts';
+import { listPins } from './pins.ts';
+import { partsOf } from './quarantine.ts';
+import { readManifestFile } from './read-seals.ts';
+import { type Kept, planRetention, type Retention } from './retention.ts';
+import type { SealedCheckpoint } from './scan.ts';
+import type { OpenStore } from './store.ts';
+import { isCode, storeError } from './store-error.ts';
+
+export interface PruneOptions extends Omit<LastGoodOptions, 'isReadOnly'> {
+  readonly retention: Retention;
+  /** Tell what would go, change nothing. */
+  readonly isDryRun?: boolean;
+}
+
+export interface Pruned {
+  readonly lastGood: LastGood;
+  readonly keep: readonly Kept[];
+  /** What went, or with a dry run what would. */
+  readonly removed: readonly SealedCheckpoint[];
+  readonly removedBytes: number;
+}
+
+/** Each further round needs a last good checkpoint that went bad meanwhile. */
+const MAX_ROUNDS = 20;
+
+/**
+ * Deletes the checkpoints that retention does not ask for. First the last good one is verified; without one nothing goes, and only older ones
+ * can go. It is looked at again before every single deletion: should it turn out bad meanwhile, the next older one takes its place, and the
+ * plan is made anew. Deleting is: move to the trash, sync, delete.
+ */
+export async function prune(store: OpenStore, options: PruneOptions): Promise<Pruned> {
+  const { retention, isDryRun = false, ...how } = options;
+  const removed: SealedCheckpoint[] = [];
+  if (!isDryRun) emptyTrash(store);
+  for (let round = 0; ; round++) {
+    options.signal?.throwIfAborted();
+    const found = await lastGood(store, { ...how, isReadOnly: isDryRun });
+    const facts = { sealed: found.scan.sealed, lastGood: found.checkpoint, pins: listPins(store), nowMs: store.clock.now() };
+    const skipped = new Set(found.skipped.map(({ name }) => name));
+    const plan = planRetention({ ...facts, sealed: facts.sealed.filter(({ name }) => !skipped.has(name)) }, retention);
+    const stopped = isDryRun || found.checkpoint === null ? plan.remove : removeAll(store, found.checkpoint, plan.remove, removed);
+    if (isDryRun) removed.push(...plan.remove);
+    if (isDryRun || found.checkpoint === null || stopped.length === 0 || round >= MAX_ROUNDS) {
+      return { lastGood: found, keep: plan.keep, removed, removedBytes: removed.reduce((sum, one) => sum + bytesOf(one), 0) };
+    }
+  }
+}
+
+export function bytesOf({ manifest }: SealedCheckpoint): number {
+  return manifest.files.reduce((sum, { size }) => sum + size, 0);
+}
+
+/** Removes one after the other while the keeper stands; gives back those it did not come to. */
+function removeAll(
+  store: OpenStore,
+  keeper: SealedCheckpoint,
+  remove: readonly SealedCheckpoint[],
+  removed: SealedCheckpoint[],
+): readonly SealedCheckpoint[] {
+  for (const [index, checkpoint] of remove.entries()) {
+    if (!stands(store, keeper)) return remove.slice(index);
+    discard(store, checkpoint);
+    removed.push(checkpoint);
+  }
+  return [];
+}
+
+/** The seal is there and names and sizes are as it says. */
+function stands(store: OpenStore, keeper: SealedCheckpoint): boolean {
+  const parsed = readManifestFile(store.fs, keeper.manifestFile);
+  return parsed?.ok === true && parsed.manifest.save === keeper.manifest.save && checkPresence(store, keeper) === null;
+}
+
+function discard(store: OpenStore, checkpoint: SealedCheckpoint): void {
+  const { fs, path } = store;
+  const grave = at.store(path, 'trash', store.makeId());
+  try {
+    fs.mkdir(grave);
+    for (const name of partsOf(checkpoint)) {
+      try {
+        fs.rename(join(path, name), join(grave, name));
+      } catch (thrown) {
+        if (!isCode(thrown, 'ENOENT')) throw thrown;
+      }
+    }
+    // Nothing is deleted before the names are gone for good: a crash must not bring back half of it.
+    fs.fsyncFolder(path);
+    fs.fsyncFolder(grave);
+    removeTree(fs, grave);
+    fs.fsyncFolder(at.store(path, 'trash'));
+  } catch (thrown) {
+    throw storeError(thrown, 'delete', checkpoint.path);
+  }
+}
+
+/** Finishes deletions that were interrupted, and removes what fenced attempts had staged. */
+function emptyTrash({ fs, path }: OpenStore): void {
+  for (const folder of ['trash', 'fenced']) {
+    try {
+      for (const name of fs.list(at.store(path, folder))) removeTree(fs, at.store(path, folder, name));
+    } catch (thrown) {
+      if (!isCode(thrown, 'ENOENT')) throw storeError(thrown, 'empty', at.store(path, folder));
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import { join } from 'node:path';
+import { HoldfastError } from '../../core/errors.ts';
+import { excerpt, printable } from '../../core/printable.ts';
+import { isObject, parseJson } from '../json.ts';
+import { at, BESIDE_SUFFIX } from './layout.ts';
+import { isCount } from './manifest.ts';
+import { nameProblem } from './relative-path.ts';
+import type { BrokenSeal, SealedCheckpoint } from './scan.ts';
+import type { OpenStore, Store } from './store.ts';
+import { isCode, storeError } from './store-error.ts';
+
+const QUARANTINE_SCHEMA = 'holdfast.quarantine/1';
+
+/** A checkpoint that was moved aside because it is bad. */
+export interface Quarantined {
+  /** Names the entry: `step-200`, or `step-200-2` when it is not the first of that name. */
+  readonly id: string;
+  /** Of the checkpoint, as it was called in the run's folder. */
+  readonly name: string;
+  readonly path: string;
+  readonly code: string;
+  readonly reason: string;
+  readonly step: number | null;
+  readonly attempt: number | null;
+  readonly movedAt: string | null;
+}
+
+export interface Reason {
+  readonly code: string;
+  readonly reason: string;
+}
+
+/**
+ * Moves a bad checkpoint out of the run's folder, with the reason beside it; nothing of it is deleted or changed. The reason is there,
+ * durable, before the checkpoint comes. Null when somebody else moved it first.
+ */
+export function quarantine(store: OpenStore, bad: SealedCheckpoint | BrokenSeal, why: Reason): Quarantined | null {
+  const { fs, path } = store;
+  const manifest = 'manifest' in bad ? bad.manifest : null;
+  const facts = {
+    schema: QUARANTINE_SCHEMA,
+    name: bad.name,
+    ...why,
+    step: manifest?.step ?? null,
+    attempt: manifest?.attempt ?? null,
+    movedAt: new Date(store.clock.now()).toISOString(),
+  };
+  try {
+    const id = makeEntry(store, bad.name, `${JSON.stringify(facts)}\n`);
+    const entry = at.store(path, 'quarantine', id);
+    const moved = partsOf(bad).filter((name) => moveIfThere(store, join(path, name), join(entry, name)));
+    if (moved.length === 0) {
+      fs.unlink(join(entry, 'reason.json'));
+      fs.rmdir(entry);
+      return null;
+    }
+    fs.fsyncFolder(entry);
+    fs.fsyncFolder(path);
+    const { schema: _, ...rest } = facts;
+    return { id, path: join(entry, bad.name), ...rest };
+  } catch (thrown) {
+    throw storeError(thrown, 'quarantine', bad.path);
+  }
+}
+
+/** What lies in quarantine, and why. */
+export function listQuarantine(store: Store): readonly Quarantined[] {
+  const folder = at.store(store.path, 'quarantine');
+  const entries: Quarantined[] = [];
+  for (const id of namesIn(store, folder)) {
+    if (id.startsWith('.')) continue;
+    const entry = readEntry(store, folder, id);
+    if (entry !== null) entries.push(entry);
+  }
+  return entries;
+}
+
+/** Brings a checkpoint back under its name. It is checked like any other when a run resumes. */
+export function restore(store: OpenStore, id: string): Quarantined {
+  const entry = nameProblem(id) === null ? readEntry(store, at.store(store.path, 'quarantine'), id) : null;
+  if (entry === null) {
+    throw new HoldfastError('NOT_SEALED', {
+      message: `there is nothing called "${excerpt(id)}" in quarantine`,
+      hint: 'holdfast quarantine RUN lists what there is.',
+    });
+  }
+  const { fs, path } = store;
+  const folder = at.store(path, 'quarantine', id);
+  const names = fs.list(folder).filter((name) => name !== 'reason.json');
+  const taken = names.find((name) => fs.stat(join(path, name)) !== null);
+  if (taken !== undefined) {
+    throw new HoldfastError('NAME_TAKEN', {
+      message: `${printable(join(path, taken))} is there, so ${printable(id)} cannot be brought back to it`,
+      hint: 'Move what lies there away first.',
+    });
+  }
+  try {
+    // The manifest of one that lies beside its files comes last: until then there is no seal.
+    for (const name of names.toSorted(sealLast)) fs.rename(join(folder, name), join(path, name));
+    fs.fsyncFolder(path);
+    fs.unlink(join(folder, 'reason.json'));
+    fs.rmdir(folder);
+    fs.fsyncFolder(at.store(path, 'quarantine'));
+  } catch (thrown) {
+    throw storeError(thrown, 'bring back', join(folder, entry.name));
+  }
+  return { ...entry, path: join(path, entry.name) };
+}
+
+function sealLast(a: string, b: string): number {
+  return Number(a.endsWith(BESIDE_SUFFIX)) - Number(b.endsWith(BESIDE_SUFFIX));
+}
+
+/** The names in the run's folder that make up a checkpoint; the manifest first, so that it stops being a checkpoint at once. */
+export function partsOf(checkpoint: SealedCheckpoint | BrokenSeal): readonly string[] {
+  const { name, kind } = checkpoint;
+  if (kind === 'directory') return [name];
+  const files = 'manifest' in checkpoint ? checkpoint.manifest.files.map(({ path }) => path) : [];
+  return [`${name}${BESIDE_SUFFIX}`, ...files];
+}
+
+/** Makes an entry with its reason in it, in one step, under the first free name. */
+function makeEntry({ fs, path, makeId }: OpenStore, name: string, reason: string): string {
+  const temporary = at.store(path, 'quarantine', `.tmp-${makeId()}`);
+  fs.mkdir(temporary);
+  const file = join(temporary, 'reason.json');
+  fs.writeFile(file, reason);
+  fs.fsyncFile(file);
+  fs.fsyncFolder(temporary);
+  for (let n = 1; ; n++) {
+    const id = n === 1 ? name : `${name}-${n}`;
+    try {
+      fs.rename(temporary, at.store(path, 'quarantine', id));
+      fs.fsyncFolder(at.store(path, 'quarantine'));
+      return id;
+    } catch (thrown) {
+      if (!isCode(thrown, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) throw thrown;
+    }
+  }
+}
+
+function moveIfThere({ fs }: OpenStore, from: string, to: string): boolean {
+  try {
+    fs.rename(from, to);
+    return true;
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT')) return false;
+    throw thrown;
+  }
+}
+
+function readEntry({ fs }: Store, folder: string, id: string): Quarantined | null {
+  try {
+    const json = parseJson(fs.readFile(join(folder, id, 'reason.json')).toString('utf8'));
+    const value = json.ok && isObject(json.value) ? json.value : {};
+    const text = (key: string, otherwise: string) => {
+      const found = value[key];
+      return typeof found === 'string' ? found : otherwise;
+    };
+    const count = (key: string) => {
+      const found = value[key];
+      return isCount(found) ? found : null;
+    };
+    const name = text('name', id);
+    if (nameProblem(name) !== null || fs.list(join(folder, id)).length < 2) return null;
+    const reason = text('reason', 'the reason cannot be read');
+    const movedAt = text('movedAt', '') || null;
+    const facts = { code: text('code', 'UNKNOWN'), reason, step: count('step'), attempt: count('attempt'), movedAt };
+    return { id, name, path: join(folder, id, name), ...facts };
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return null;
+    throw storeError(thrown, 'read', join(folder, id));
+  }
+}
+
+function namesIn({ fs }: Store, folder: string): readonly string[] {
+  try {
+    return fs.list(folder);
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return [];
+    throw storeError(thrown, 'list', folder);
+  }
+}

@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import { LIMITS } from '../limits.ts';
+import type { DurableFs } from './durable-fs.ts';
+import { BESIDE_SUFFIX, MANIFEST_NAME } from './layout.ts';
+import { type ParsedManifest, parseManifest } from './manifest.ts';
+import { isCode } from './store-error.ts';
+
+/** A manifest in a folder of checkpoints, as it was found. */
+export interface FoundSeal {
+  /** Of the checkpoint, in the folder: `step-200`, `model.pt`. */
+  readonly name: string;
+  /** `directory`: the manifest lies inside; `files`: it lies beside the files it names. */
+  readonly kind: 'directory' | 'files';
+  readonly manifestFile: string;
+  /** What it says; or the error of the system when it could not be read. */
+  readonly parsed: ParsedManifest | { readonly ok: false; readonly kind: 'unreadable'; readonly reason: string; readonly run: null };
+}
+
+/** Every manifest of the checkpoints that lie in a folder. Links and names that begin with a dot are passed by. */
+export function readSeals(fs: DurableFs, folder: string): readonly FoundSeal[] {
+  const seals: FoundSeal[] = [];
+  for (const name of fs.list(folder)) {
+    if (name.startsWith('.')) continue;
+    const seal = name.endsWith(BESIDE_SUFFIX) ? besideSeal(fs, folder, name) : insideSeal(fs, folder, name);
+    if (seal !== null) seals.push(seal);
+  }
+  return seals;
+}
+
+function insideSeal(fs: DurableFs, folder: string, name: string): FoundSeal | null {
+  if (fs.stat(join(folder, name))?.kind !== 'folder') return null;
+  const manifestFile = join(folder, name, MANIFEST_NAME);
+  const parsed = readManifestFile(fs, manifestFile);
+  return parsed === null ? null : { name, kind: 'directory', manifestFile, parsed };
+}
+
+function besideSeal(fs: DurableFs, folder: string, name: string): FoundSeal | null {
+  const manifestFile = join(folder, name);
+  const parsed = readManifestFile(fs, manifestFile);
+  if (parsed === null) return null;
+  const deep = parsed.ok ? parsed.manifest.files.find(({ path }) => path.includes('/')) : undefined;
+  const reason = 'lies beside its files, but names some in other folders';
+  return {
+    name: name.slice(0, -BESIDE_SUFFIX.length),
+    kind: 'files',
+    manifestFile,
+    parsed: deep === undefined ? parsed : { ok: false, kind: 'outside', reason, run: null },
+  };
+}
+
+/** Reads and parses a manifest; null when there is none. */
+export function readManifestFile(fs: DurableFs, file: string): FoundSeal['parsed'] | null {
+  try {
+    const stat = fs.stat(file);
+    if (stat === null) return null;
+    if (stat.kind !== 'file') return { ok: false, kind: 'invalid', reason: 'is not a regular file', run: null };
+    if (stat.size > LIMITS.documentBytes) {
+      return { ok: false, kind: 'limit', reason: `has ${stat.size} bytes, at most ${LIMITS.documentBytes} are read`, run: null };
+    }
+    return parseManifest(fs.readFile(file).toString('utf8'));
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return null;
+    const reason = `cannot be read: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+    return { ok: false, kind: 'unreadable', reason, run: null };
+  }
+}
+
+/** The one run that all sealed checkpoints of a folder belong to; null when there are none, or of several runs. */
+export function runOfSeals(seals: readonly FoundSeal[]): string | null {
+  const runs = new Set(seals.flatMap(({ parsed }) => (parsed.ok ? [parsed.manifest.run] : [])));
+  const [only] = runs;
+  return runs.size === 1 && only !== undefined ? only : null;
+}

@@ -1,0 +1,56 @@
+import type { SealedCheckpoint } from './scan.ts';
+
+/** What to keep besides the last good checkpoint and pinned ones. */
+export interface Retention {
+  /** The newest so many, the last good one included; at least 1. */
+  readonly last: number;
+  /** Those whose step is a multiple of this. */
+  readonly every: number | null;
+  /** Those sealed within this time. */
+  readonly withinMs: number | null;
+}
+
+export type KeepReason = 'last-good' | 'newer' | 'last' | 'every' | 'within' | 'pinned';
+
+export interface Kept {
+  readonly checkpoint: SealedCheckpoint;
+  readonly because: readonly KeepReason[];
+}
+
+export interface RetentionPlan {
+  readonly keep: readonly Kept[];
+  /** The oldest first: the order in which they go. */
+  readonly remove: readonly SealedCheckpoint[];
+}
+
+export interface RetentionFacts {
+  /** The newest first. */
+  readonly sealed: readonly SealedCheckpoint[];
+  /** The newest that was verified just now; null when none was, and then nothing goes. */
+  readonly lastGood: SealedCheckpoint | null;
+  readonly pins: ReadonlySet<string>;
+  readonly nowMs: number;
+}
+
+/** Decides what may go. Only what is older than a checkpoint that was verified just now can. */
+export function planRetention({ sealed, lastGood, pins, nowMs }: RetentionFacts, retention: Retention): RetentionPlan {
+  const keep: Kept[] = [];
+  const remove: SealedCheckpoint[] = [];
+  const at = lastGood === null ? sealed.length : sealed.findIndex(({ name }) => name === lastGood.name);
+  for (const [index, checkpoint] of sealed.entries()) {
+    const { step, sealedAt } = checkpoint.manifest;
+    const reasons: readonly (readonly [KeepReason, boolean])[] = [
+      ['newer', index < at],
+      ['last-good', index === at],
+      ['last', index >= at && index - at < retention.last],
+      ['every', retention.every !== null && step % retention.every === 0],
+      // A clock that jumped back makes an age negative: that is young.
+      ['within', retention.withinMs !== null && nowMs - Date.parse(sealedAt) <= retention.withinMs],
+      ['pinned', pins.has(checkpoint.name)],
+    ];
+    const because = reasons.filter(([, holds]) => holds).map(([reason]) => reason);
+    if (because.length > 0) keep.push({ checkpoint, because });
+    else remove.unshift(checkpoint);
+  }
+  return { keep, remove };
+}

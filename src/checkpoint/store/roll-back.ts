@@ -1,0 +1,61 @@
+import { HoldfastError } from '../../core/errors.ts';
+import { excerpt, printable } from '../../core/printable.ts';
+import { startAttempt } from './attempt.ts';
+import { checkSealed } from './check-sealed.ts';
+import { at } from './layout.ts';
+import { replaceFile } from './replace-file.ts';
+import { formatRollback, type Rollback } from './rollback.ts';
+import { newestFirst, scan, type SealedCheckpoint } from './scan.ts';
+import type { OpenStore, Store } from './store.ts';
+import { isCode, storeError } from './store-error.ts';
+
+/** The sealed checkpoint a person means by a step or a name, rolled back ones included; the newest of several with one step. */
+export function findSealed(store: Store, wanted: string): SealedCheckpoint {
+  const { sealed, rolledBack } = scan(store);
+  const all = [...sealed, ...rolledBack].sort(newestFirst);
+  const found = all.find(({ name }) => name === wanted) ?? all.find(({ manifest }) => String(manifest.step) === wanted);
+  if (found !== undefined) return found;
+  const steps = [...new Set(all.map(({ manifest }) => manifest.step))].slice(0, 8).join(', ');
+  throw new HoldfastError('NOT_SEALED', {
+    message: `${printable(store.path)} has no sealed checkpoint with the name or step "${excerpt(wanted, 60)}"`,
+    hint: steps === '' ? 'Nothing is sealed there.' : `There are steps ${steps}.`,
+  });
+}
+
+/**
+ * Takes the run over: a new attempt is started, so that a trainer that still runs can commit nothing any more, and from then on nothing newer
+ * than `to` counts among what older attempts have sealed; with null, nothing of it at all. Nothing is deleted.
+ */
+export async function rollBack(store: OpenStore, to: SealedCheckpoint | null, options: { signal?: AbortSignal } = {}): Promise<Rollback> {
+  if (to !== null) await assertGood(store, to, options);
+  const { attempt } = await startAttempt(store, { gang: `rollback-${store.makeId()}`, maxWaitMs: 0, ...options });
+  const target = to === null ? null : { name: to.name, attempt: to.manifest.attempt, step: to.manifest.step };
+  const rollback: Rollback = { to: target, throughAttempt: attempt - 1 };
+  try {
+    replaceFile(store.fs, at.rollbackFile(store.path), formatRollback(rollback), store.makeId());
+  } catch (thrown) {
+    throw storeError(thrown, 'roll back', store.path);
+  }
+  return rollback;
+}
+
+/** Forgets the decision; false when there was none. */
+export function undoRollback({ fs, path }: OpenStore): boolean {
+  try {
+    fs.unlink(at.rollbackFile(path));
+    fs.fsyncFolder(at.store(path));
+    return true;
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT')) return false;
+    throw storeError(thrown, 'forget', at.rollbackFile(path));
+  }
+}
+
+async function assertGood(store: OpenStore, to: SealedCheckpoint, options: { signal?: AbortSignal }): Promise<void> {
+  const checked = await checkSealed(store, to, 'quick', options);
+  if (checked.state === 'good') return;
+  throw new HoldfastError('CHECKPOINT_NOT_GOOD', {
+    message: `${printable(to.path)} cannot be rolled back to: ${checked.reason}`,
+    hint: 'Nothing was changed. Choose another step; holdfast ls lists them.',
+  });
+}

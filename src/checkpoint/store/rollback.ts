@@ -1,0 +1,58 @@
+import { HoldfastError } from '../../core/errors.ts';
+import { printable } from '../../core/printable.ts';
+import { isObject, parseJson } from '../json.ts';
+import { at } from './layout.ts';
+import { isCount } from './manifest.ts';
+import type { Store } from './store.ts';
+import { isCode, storeError } from './store-error.ts';
+
+export const ROLLBACK_SCHEMA = 'holdfast.rollback/1';
+
+/** A person's decision that newer checkpoints shall not count, without deleting them. */
+export interface Rollback {
+  /** What counts as the newest of the attempts up to `throughAttempt`; null: none of them, the run starts fresh. */
+  readonly to: { readonly name: string; readonly attempt: number; readonly step: number } | null;
+  readonly throughAttempt: number;
+}
+
+/** The decision that holds, null when there is none. One that cannot be read is an error: it must not be lost in silence. */
+export function readRollback({ fs, path }: Store): Rollback | null {
+  const file = at.rollbackFile(path);
+  let text: string;
+  try {
+    text = fs.readFile(file).toString('utf8');
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return null;
+    throw storeError(thrown, 'read', file);
+  }
+  const json = parseJson(text);
+  const value = json.ok && isObject(json.value) ? json.value : {};
+  const { schema, to, throughAttempt } = value;
+  if (schema === ROLLBACK_SCHEMA && isCount(throughAttempt)) {
+    if (to === null) return { to, throughAttempt };
+    if (isObject(to)) {
+      const { name, attempt, step } = to;
+      if (typeof name === 'string' && isCount(attempt) && isCount(step)) return { to: { name, attempt, step }, throughAttempt };
+    }
+  }
+  throw new HoldfastError('RUN_DAMAGED', {
+    message: `${printable(file)} is not a file of ${ROLLBACK_SCHEMA}`,
+    hint: 'It holds the decision to roll the run back. Decide again with holdfast rollback, or remove it to forget the decision.',
+  });
+}
+
+export function formatRollback(rollback: Rollback): string {
+  return `${JSON.stringify({ schema: ROLLBACK_SCHEMA, ...rollback })}\n`;
+}
+
+/** True when the decision takes this checkpoint out of consideration. */
+export function isRolledBack(
+  { name, manifest }: { readonly name: string; readonly manifest: { readonly attempt: number; readonly step: number } },
+  rollback: Rollback | null,
+): boolean {
+  if (rollback === null || manifest.attempt > rollback.throughAttempt) return false;
+  const { to } = rollback;
+  if (to === null) return true;
+  if (name === to.name) return false;
+  return manifest.attempt > to.attempt || (manifest.attempt === to.attempt && manifest.step > to.step);
+}
