@@ -6,8 +6,9 @@ const CRASH_TIMEOUT_MS = 10 * 60_000;
 const FRAMEWORK_TIMEOUT_MS = 20 * 60_000;
 
 /**
- * `npm test` runs unit, e2e and fuzz: they need Node and npm only. The crash suite (`npm run test:crash`)
- * takes minutes and, for some of its proofs, root and strace; the frameworks suite (`npm run test:frameworks`) needs the real frameworks.
+ * `npm test` runs unit, e2e and fuzz: they need Node and npm only. The crash suite (`npm run test:crash`) takes minutes and, for some of its
+ * proofs, root and strace; the mounts suite (`npm run test:mounts`) mounts real file systems, as root; the frameworks suite
+ * (`npm run test:frameworks`) needs the real frameworks.
  */
 export default defineConfig({
   test: {
@@ -45,6 +46,17 @@ export default defineConfig({
           pool: 'forks',
           testTimeout: CRASH_TIMEOUT_MS,
           hookTimeout: CRASH_TIMEOUT_MS,
+        },
+      },
+      {
+        test: {
+          name: 'mounts',
+          include: ['test/mounts/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: PROCESS_TIMEOUT_MS,
+          hookTimeout: 5 * PROCESS_TIMEOUT_MS,
+          // Loop devices are few.
+          fileParallelism: false,
         },
       },
       {

@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   statSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -23,6 +24,7 @@ export interface Trial {
 /** What was found by doing. A rename that works is not thereby atomic. */
 export interface Capabilities {
   readonly write: Trial;
+  readonly remove: Trial;
   readonly syncFile: Trial;
   readonly syncFolder: Trial;
   readonly createExclusively: Trial;
@@ -35,10 +37,10 @@ const WORKS: Trial = { outcome: 'works', detail: null };
 const NOT_TRIED: Trial = { outcome: 'not-tried', detail: null };
 
 /** Nothing could be tried, because not even a folder could be made. */
-export function unwritable(thrown: unknown): Capabilities {
-  const write: Trial = { outcome: 'refused', detail: systemCode(thrown) ?? String(thrown) };
+export function unwritable(code: string): Capabilities {
+  const write: Trial = { outcome: 'refused', detail: code };
   const rest = { syncFile: NOT_TRIED, syncFolder: NOT_TRIED, createExclusively: NOT_TRIED, renameFolder: NOT_TRIED };
-  return { write, ...rest, replaceFile: NOT_TRIED, hardLink: NOT_TRIED };
+  return { write, remove: NOT_TRIED, ...rest, replaceFile: NOT_TRIED, hardLink: NOT_TRIED };
 }
 
 /** Tries in an empty folder what a save relies on. Leaves files behind: the folder goes with them. */
@@ -48,6 +50,11 @@ export function tryCapabilities(folder: string): Capabilities {
     write: trial(() => {
       writeFileSync(at('written'), 'holdfast', { flag: 'wx' });
       return readFileSync(at('written'), 'utf8') === 'holdfast' ? null : 'what was read is not what was written';
+    }),
+    remove: trial(() => {
+      writeFileSync(at('removed'), '');
+      unlinkSync(at('removed'));
+      return existsSync(at('removed')) ? 'it is still there' : null;
     }),
     syncFile: trial(() => sync(at('written'))),
     syncFolder: trial(() => sync(folder)),

@@ -7,6 +7,7 @@ const kind = (id: string) => FILE_SYSTEMS.find((entry) => entry.id === id) ?? id
 const WORKS: Trial = { outcome: 'works', detail: null };
 const ALL: Capabilities = {
   write: WORKS,
+  remove: WORKS,
   syncFile: WORKS,
   syncFolder: WORKS,
   createExclusively: WORKS,

@@ -76,7 +76,7 @@ const PLACES: Readonly<Record<PlaceId, Omit<Place, 'id'>>> = {
     isOnNodeDisk: false,
   },
   unknown: {
-    title: 'not known',
+    title: 'whatever the program behind the mount keeps it on',
     survivesPod: 'unknown',
     why: 'What lies behind this mount cannot be seen from here.',
     isOnNodeDisk: false,

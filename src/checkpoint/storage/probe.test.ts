@@ -40,7 +40,7 @@ describe('probeStorage, on a real folder', () => {
   it('tries what a save relies on, also without measuring', async () => {
     using folder = tempFolder();
     const { capabilities, bandwidth, notMeasured } = await probeStorage(folder.path, OPTIONS);
-    expect(Object.values(capabilities ?? {}).map(({ outcome }) => outcome)).toEqual(Array.from({ length: 7 }, () => 'works'));
+    expect(Object.values(capabilities ?? {}).map(({ outcome }) => outcome)).toEqual(Array.from({ length: 8 }, () => 'works'));
     expect([bandwidth, notMeasured]).toEqual([null, 'Not asked for (--quick).']);
   });
 

@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/clock.ts';
-import { HoldfastError, systemCode } from '../../core/errors.ts';
+import { systemCode } from '../../core/errors.ts';
 import { type Capabilities, tryCapabilities, unwritable } from './capabilities.ts';
 import { commitRule } from './commit-rule.ts';
 import { bytesBelow, ephemeralLimit } from './ephemeral-limit.ts';
 import { type EvictionLineWish, evictionLine } from './eviction-line.ts';
 import { measureSyncs, measureWrites } from './measure.ts';
-import { withProbeFolder } from './probe-folder.ts';
+import { makeProbeFolder, withProbeFolder } from './probe-folder.ts';
 import { type BandwidthReport, type LatencyReport, PROBE_SCHEMA, type ProbeReport, type SpaceReport } from './probe-report.ts';
 import { quantile } from './quantile.ts';
 import { type EphemeralStorage, type Room, roomOf } from './space.ts';
@@ -48,7 +48,7 @@ export async function probeStorage(path: string, options: ProbeOptions): Promise
   const line = evictionLine(options.evictionLine, { ...storage, ...storage.space });
   const ephemeral = ephemeralOf(storage, options.env);
   const room = roomOf(storage.space, { evictionLine: line, ephemeral });
-  const { capabilities, measured } = await tryOut(storage, room, options);
+  const { capabilities, measured, leftover } = await tryOut(storage, room, options);
   const commit = commitRule({ ...storage, capabilities });
   return {
     schema: PROBE_SCHEMA,
@@ -60,7 +60,7 @@ export async function probeStorage(path: string, options: ProbeOptions): Promise
     capabilities,
     space: spaceReport(storage, room, { evictionLine: line, ephemeral }),
     ...measured,
-    warnings: storageWarnings({ storage, commit, room, evictionLine: line }),
+    warnings: storageWarnings({ storage, commit, room, evictionLine: line, leftover }),
   };
 }
 
@@ -73,25 +73,31 @@ function ephemeralOf({ place, folder, mount }: Storage, env: ProbeOptions['env']
   return { limitBytes, usedBytes: bytesBelow(isOwnMount ? mount.mountPoint : folder) };
 }
 
-async function tryOut(
-  storage: Storage,
-  room: Room,
-  options: ProbeOptions,
-): Promise<{ capabilities: Capabilities | null; measured: Measured }> {
+interface TriedOut {
+  readonly capabilities: Capabilities | null;
+  readonly measured: Measured;
+  /** A folder that could not be removed again. */
+  readonly leftover: string | null;
+}
+
+async function tryOut(storage: Storage, room: Room, options: ProbeOptions): Promise<TriedOut> {
   if (commitRule({ ...storage, capabilities: null }).protocol === 'refuse') {
-    return { capabilities: null, measured: notMeasured('Nothing is written where no checkpoint can be committed.') };
+    return { capabilities: null, measured: notMeasured('Nothing is written where no checkpoint can be committed.'), leftover: null };
   }
+  let folder: string;
   try {
-    return await withProbeFolder(storage.folder, async (folder) => {
-      const capabilities = tryCapabilities(folder);
-      options.signal.throwIfAborted();
-      return { capabilities, measured: await measureIn(folder, capabilities, { storage, room, options }) };
-    });
+    folder = makeProbeFolder(storage.folder);
   } catch (thrown) {
-    // Not even the folder to try things in could be made.
-    if (thrown instanceof HoldfastError || systemCode(thrown) === null || options.signal.aborted) throw thrown;
-    return { capabilities: unwritable(thrown), measured: notMeasured(`Nothing can be written here (${systemCode(thrown)}).`) };
+    const code = systemCode(thrown);
+    if (code === null) throw thrown;
+    return { capabilities: unwritable(code), measured: notMeasured(`Nothing can be written here (${code}).`), leftover: null };
   }
+  const { result, isGone } = await withProbeFolder(folder, async () => {
+    const capabilities = tryCapabilities(folder);
+    options.signal.throwIfAborted();
+    return { capabilities, measured: await measureIn(folder, capabilities, { storage, room, options }) };
+  });
+  return { ...result, leftover: isGone ? null : folder };
 }
 
 interface MeasureFacts {
@@ -100,10 +106,15 @@ interface MeasureFacts {
   readonly options: ProbeOptions;
 }
 
-async function measureIn(folder: string, { write, syncFile }: Capabilities, { storage, room, options }: MeasureFacts): Promise<Measured> {
+async function measureIn(
+  folder: string,
+  { write, remove, syncFile }: Capabilities,
+  { storage, room, options }: MeasureFacts,
+): Promise<Measured> {
   const { measure, clock, signal, onProgress } = options;
   if (measure === null) return notMeasured('Not asked for (--quick).');
   if (write.outcome !== 'works' || syncFile.outcome !== 'works') return notMeasured('Files cannot be written and synced here.');
+  if (remove.outcome !== 'works') return notMeasured('What is written here could not be removed again.');
   const most = storage.fileSystem.hasRealSpace ? Math.floor(room.bytes * LARGEST_SHARE) : Infinity;
   const bytesPerRound = Math.min(measure.bytesPerRound, most);
   if (bytesPerRound < Math.min(SMALLEST_ROUND, measure.bytesPerRound))

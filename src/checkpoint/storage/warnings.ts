@@ -21,13 +21,16 @@ export type WarningCode =
   | 'BELOW_EVICTION_LINE'
   | 'NO_ROOM'
   | 'SPACE_NOT_KNOWN'
-  | 'MOUNT_OPTION';
+  | 'MOUNT_OPTION'
+  | 'LEFT_BEHIND';
 
 export interface WarningFacts {
   readonly storage: Storage;
   readonly commit: CommitRule;
   readonly room: Room;
   readonly evictionLine: EvictionLine | null;
+  /** A folder that was made to try things in and could not be removed again. */
+  readonly leftover: string | null;
 }
 
 interface OptionRule {
@@ -45,7 +48,7 @@ const OPTION_RULES: readonly OptionRule[] = [
     level: 'loud',
     says: 'a sync does not reach beyond the cache of the disk, so a power cut may lose what was synced',
   },
-  { of: ['overlay'], options: ['volatile'], level: 'loud', says: 'a sync does nothing at all' },
+  { of: ['overlay'], options: ['volatile', 'fsync=volatile'], level: 'loud', says: 'a sync does nothing at all' },
   {
     of: ['nfs'],
     options: ['soft', 'softerr'],
@@ -55,7 +58,7 @@ const OPTION_RULES: readonly OptionRule[] = [
 ];
 
 export function storageWarnings(facts: WarningFacts): StorageWarning[] {
-  return [...survivalWarnings(facts), ...commitWarnings(facts), ...spaceWarnings(facts)];
+  return [...survivalWarnings(facts), ...commitWarnings(facts), ...spaceWarnings(facts), ...leftoverWarnings(facts)];
 }
 
 function survivalWarnings({ storage: { place, fileSystem, mount } }: WarningFacts): StorageWarning[] {
@@ -74,6 +77,12 @@ function survivalWarnings({ storage: { place, fileSystem, mount } }: WarningFact
     if (found !== undefined) warnings.push({ code: 'MOUNT_OPTION', level: rule.level, message: `Mounted with "${found}": ${rule.says}.` });
   }
   return warnings;
+}
+
+function leftoverWarnings({ leftover }: WarningFacts): StorageWarning[] {
+  if (leftover === null) return [];
+  const message = `${leftover} could not be removed again: this storage lets nobody delete, so neither can old checkpoints be.`;
+  return [{ code: 'LEFT_BEHIND', level: 'note', message }];
 }
 
 function commitWarnings({ commit: { protocol, reason, wayOut } }: WarningFacts): StorageWarning[] {

@@ -31,6 +31,7 @@ const POWER_LOSS: Readonly<Record<PowerLoss, string>> = {
 
 const TRIED: readonly (readonly [keyof Capabilities, string])[] = [
   ['write', 'write'],
+  ['remove', 'remove'],
   ['syncFile', 'sync a file'],
   ['syncFolder', 'sync a folder'],
   ['createExclusively', 'create exclusively'],

@@ -1,0 +1,127 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { tempFolder } from './temp-folder.ts';
+
+export interface Mounted extends Disposable {
+  /** Where it is mounted. */
+  readonly path: string;
+}
+
+/** File systems that are made in an image file and mounted from it, with the least size each accepts, and some more. */
+const LOOP_MIB = { ext2: 64, ext3: 64, ext4: 128, xfs: 512, btrfs: 256 } as const;
+export type LoopKind = keyof typeof LOOP_MIB;
+
+/** Why nothing can be mounted here, or null. */
+export function whyNoMounts(): string | null {
+  if (process.platform !== 'linux') return `mounts are tried on Linux only, this is ${process.platform}`;
+  if (process.getuid?.() !== 0) return 'mounting needs root';
+  using folder = tempFolder();
+  const tried = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', folder.path], { encoding: 'utf8' });
+  if (tried.status !== 0) return `mounting is not allowed here: ${tried.error?.message ?? tried.stderr.trim()}`;
+  run('umount', folder.path);
+  return null;
+}
+
+/** Why this kind cannot be mounted from an image, or null. */
+export function whyNoLoop(kind: LoopKind): string | null {
+  const reason = whyNoMounts();
+  if (reason !== null) return reason;
+  if (!existsSync('/dev/loop-control')) return 'there are no loop devices';
+  try {
+    using tried = mountLoop(kind);
+    return existsSync(tried.path) ? null : 'it vanished';
+  } catch (thrown) {
+    return `${kind} cannot be made or mounted here: ${String(thrown)}`;
+  }
+}
+
+/** A new file system in a file, mounted; unmounted and removed at the end of the scope. */
+export function mountLoop(kind: LoopKind, options = 'loop'): Mounted {
+  const folder = tempFolder();
+  const [image, path] = [join(folder.path, 'image'), join(folder.path, 'mnt')];
+  mkdirSync(path);
+  writeFileSync(image, '');
+  truncateSync(image, LOOP_MIB[kind] * 2 ** 20);
+  runTool(`mkfs.${kind}`, '-q', image);
+  run('mount', '-t', kind, '-o', options, image, path);
+  return mounted(path, folder);
+}
+
+export function mountTmpfs(options = 'size=64m'): Mounted {
+  const folder = tempFolder();
+  run('mount', '-t', 'tmpfs', '-o', options, 'tmpfs', folder.path);
+  return mounted(folder.path, folder);
+}
+
+/** An overlay whose upper layer lies on a disk of its own, as that of a container may. */
+export function mountOverlay(options: readonly string[] = []): Mounted {
+  const disk = mountLoop('ext4');
+  const at = (name: string): string => join(disk.path, name);
+  for (const name of ['lower', 'upper', 'work', 'merged']) mkdirSync(at(name));
+  const layers = [`lowerdir=${at('lower')}`, `upperdir=${at('upper')}`, `workdir=${at('work')}`, ...options];
+  run('mount', '-t', 'overlay', '-o', layers.join(','), 'overlay', at('merged'));
+  return mounted(at('merged'), disk);
+}
+
+export interface FuseOptions {
+  /** The name it goes by in the mount table: `fuse.NAME`. */
+  readonly subtype?: string;
+  /** The folder behind it; a fresh one when left out. */
+  readonly behind?: string;
+  /** What it denies: `--rename-deny`. */
+  readonly flags?: readonly string[];
+}
+
+/** A FUSE file system (bindfs) that passes everything on to a folder, save what it denies. */
+export function mountFuse({ subtype, behind, flags = [] }: FuseOptions = {}): Mounted {
+  const folder = tempFolder();
+  const [own, path] = [join(folder.path, 'behind'), join(folder.path, 'mnt')];
+  for (const each of [own, path]) mkdirSync(each);
+  runTool('bindfs', ...flags, ...(subtype === undefined ? [] : ['-o', `subtype=${subtype}`]), behind ?? own, path);
+  return mounted(path, folder);
+}
+
+/** Why there is no FUSE here, or null. */
+export function whyNoFuse(): string | null {
+  const reason = whyNoMounts();
+  if (reason !== null) return reason;
+  try {
+    using fuse = mountFuse();
+    return existsSync(fuse.path) ? null : 'it vanished';
+  } catch (thrown) {
+    return `no FUSE file system can be mounted here: ${String(thrown)}`;
+  }
+}
+
+function mounted(path: string, below: Disposable): Mounted {
+  return {
+    path,
+    [Symbol.dispose]() {
+      run('umount', path);
+      below[Symbol.dispose]();
+    },
+  };
+}
+
+/** Runs a program of the machine, or else the one from Debian's package in the cache folder. */
+function runTool(name: string, ...args: readonly string[]): void {
+  const own = ['/usr/sbin', '/sbin', '/usr/bin', '/bin'].map((folder) => join(folder, name)).find(existsSync);
+  if (own !== undefined) return run(own, ...args);
+  const setup = fileURLToPath(new URL('setup-mount-tools.sh', import.meta.url));
+  const tools = execFileSync(setup, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+  const program = ['sbin', 'usr/sbin', 'bin', 'usr/bin'].map((folder) => join(tools, folder, name)).find(existsSync);
+  if (program === undefined) throw new Error(`${name} is neither on this machine nor in ${tools}`);
+  run('env', `LD_LIBRARY_PATH=${libraryFolders(tools).join(':')}`, program, ...args);
+}
+
+/** Debian keeps libraries in a folder named after the kind of processor. */
+function libraryFolders(tools: string): string[] {
+  const parents = ['lib', 'usr/lib'].map((folder) => join(tools, folder)).filter(existsSync);
+  return parents.flatMap((parent) => [parent, ...readdirSync(parent).map((name) => join(parent, name))]);
+}
+
+function run(program: string, ...args: readonly string[]): void {
+  execFileSync(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Unpacks the makers of XFS and Btrfs and a FUSE file system (bindfs), with the libraries they need beyond every Debian's, from Debian's packages into
+# the cache folder, and prints that folder. Nothing is installed. Where there is no apt-get the suites that need them are skipped.
+set -euo pipefail
+
+tools="${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast}/tools"
+packages=(xfsprogs btrfs-progs bindfs libinih1 liburcu8 libfuse2)
+if [[ ! -e $tools/complete ]]; then
+  # Under another name first, so that a killed download is never taken for a whole one; whoever comes first wins.
+  unfinished="$tools.$$.unfinished"
+  mkdir -p "$unfinished"
+  trap 'rm -rf "$unfinished"' EXIT
+  (cd "$unfinished" && apt-get download "${packages[@]}" >&2 && for package in ./*.deb; do dpkg-deb --extract "$package" .; done && rm ./*.deb)
+  touch "$unfinished/complete"
+  mv --no-target-directory "$unfinished" "$tools" 2> /dev/null || [[ -e $tools/complete ]]
+fi
+printf '%s\n' "$tools"
