@@ -1,3 +1,5 @@
+import { LIMITS } from './limits.ts';
+
 /** The things a trainer needs in order to go on where it was. */
 export const NEEDS = ['weights', 'optimizer', 'scheduler', 'rng', 'step'] as const;
 export type Need = (typeof NEEDS)[number];
@@ -24,8 +26,21 @@ export interface Content {
 export class ContentBuilder {
   readonly found: Record<Exclude<Need, 'step'>, string[]> = { weights: [], optimizer: [], scheduler: [], rng: [] };
   readonly steps: StepSeen[] = [];
-  readonly rngRanks: { found: number[]; expected: number | null } = { found: [], expected: null };
+  readonly rngRanks: { readonly found: readonly number[]; expected: number | null };
   worldSize: number | null = null;
+  readonly #ranks: number[] = [];
+  readonly #knownRanks = new Set<number>();
+
+  constructor() {
+    this.rngRanks = { found: this.#ranks, expected: null };
+  }
+
+  /** Notes that the random state of a rank was found. */
+  addRank(rank: number): void {
+    if (this.#knownRanks.has(rank) || this.#ranks.length >= LIMITS.ranks) return;
+    this.#knownRanks.add(rank);
+    this.#ranks.push(rank);
+  }
 
   /** Notes that a thing was found (once is enough; repeated places are kept up to a few). */
   add(need: Exclude<Need, 'step'>, where: string): void {
@@ -43,7 +58,7 @@ export class ContentBuilder {
       for (const where of other.found[need]) this.add(need, where);
     }
     for (const seen of other.steps) this.addStep(seen.step, seen.file, seen.where);
-    for (const rank of other.rngRanks.found) this.rngRanks.found.push(rank);
+    for (const rank of other.rngRanks.found) this.addRank(rank);
     this.rngRanks.expected ??= other.rngRanks.expected;
     this.worldSize ??= other.worldSize;
   }

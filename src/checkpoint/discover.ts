@@ -3,14 +3,14 @@ import { Findings } from './findings.ts';
 import type { DirectoryFormat, FileSet, FileSetFormat } from './formats/format.ts';
 import { claimingFormat, guarded, probe, promisedFormat, recogniseFile } from './formats/probe.ts';
 import { FILE_SET_FORMATS } from './formats/table.ts';
-import { groupLooseFiles } from './grouping.ts';
+import { groupLooseFiles, KeptFindings } from './grouping.ts';
 import { isLeftover } from './leftovers.ts';
 import { LIMITS } from './limits.ts';
 import type { Directory, Entry } from './source/directory.ts';
 import { naturalOrder } from './source/natural-order.ts';
 import { SourceError } from './source/source-error.ts';
 import { readTrackers, type Tracker } from './trackers.ts';
-import { filesBelow, filesNamed, once, type Unit } from './unit.ts';
+import { filesBelow, filesNamed, inspection, once, type Unit } from './unit.ts';
 
 /** What lies below a path: checkpoints, the trackers that point at them, and evidence about the run as a whole. */
 export interface Discovery {
@@ -20,6 +20,9 @@ export interface Discovery {
   readonly findings: Findings;
   /** Files that are no part of any checkpoint. */
   ignored: number;
+  /** Files that were opened to see what they are. */
+  opened: number;
+  readonly kept: KeptFindings;
 }
 
 /** Folders that never hold checkpoints and can be large. */
@@ -27,7 +30,7 @@ const SKIPPED = new Set(['.holdfast', '.git', 'node_modules', '__pycache__', 'lo
 
 /** Finds the checkpoints below a directory. A directory that a format claims is one; it is not searched further. */
 export function discover(root: Directory): Discovery {
-  const discovery: Discovery = { units: [], trackers: [], findings: new Findings(), ignored: 0 };
+  const discovery: Discovery = { units: [], trackers: [], findings: new Findings(), ignored: 0, opened: 0, kept: new KeptFindings() };
   search(root, discovery, 0);
   return discovery;
 }
@@ -43,17 +46,28 @@ function search(directory: Directory, discovery: Discovery, depth: number): void
     discovery.findings.add(evidence, { file }, message);
   }
   const claimed = claimSets(directory, discovery);
-  const trackers = readTrackers(directory);
-  discovery.trackers.push(...trackers);
+  for (const tracker of readTrackers(directory)) discovery.trackers.push(tracker);
   const candidates = looseCandidates(directory, claimed, discovery);
-  discovery.units.push(...groupLooseFiles(directory, candidates));
+  for (const unit of groupLooseFiles(directory, candidates, discovery.kept)) discovery.units.push(unit);
   searchFolders(directory, discovery, depth);
+}
+
+/** True when no further checkpoint is judged; what is left out is told once. */
+function isFull(discovery: Discovery, path: string, coming = 0): boolean {
+  if (discovery.units.length + coming < LIMITS.checkpoints) return false;
+  reportLimit(discovery, path, `more than ${LIMITS.checkpoints} checkpoints are here; the others were not judged`);
+  return true;
+}
+
+function reportLimit({ findings }: Discovery, path: string, message: string): void {
+  if (!findings.evidence.some((known) => known.message === message)) findings.add('LIMIT_EXCEEDED', { file: path }, message);
 }
 
 function claimSets(directory: Directory, discovery: Discovery): ReadonlySet<string> {
   const claimed = new Set<string>();
   for (const format of FILE_SET_FORMATS) {
-    for (const set of format.claim(directory)) {
+    for (const set of claimedBy(format, directory, discovery.findings)) {
+      if (isFull(discovery, directory.path)) return claimed;
       if (set.members.some((name) => claimed.has(name))) continue;
       for (const name of set.members) claimed.add(name);
       discovery.units.push(setUnit(directory, format, set));
@@ -62,14 +76,25 @@ function claimSets(directory: Directory, discovery: Discovery): ReadonlySet<stri
   return claimed;
 }
 
+/** What a format finds in a folder; a file it cannot read is evidence, and the others are left to the other formats. */
+function claimedBy(format: FileSetFormat, directory: Directory, findings: Findings): readonly FileSet[] {
+  let sets: readonly FileSet[] = [];
+  guarded(findings, directory.path, () => {
+    sets = format.claim(directory);
+  });
+  return sets;
+}
+
 /** Files in no set that are of a known format, or whose name promises one. */
 function looseCandidates(directory: Directory, claimed: ReadonlySet<string>, discovery: Discovery): readonly Entry[] {
   const candidates: Entry[] = [];
   for (const entry of directory.entries.values()) {
     if (entry.kind === 'directory' || claimed.has(entry.name)) continue;
     if (isLeftover(entry.name)) reportLeftover(directory, entry.name, discovery.findings);
-    else if (!isAlias(entry) && isCandidate(directory, entry)) candidates.push(entry);
-    else discovery.ignored++;
+    else if (!isAlias(entry) && isCandidate(directory, entry, discovery)) {
+      if (isFull(discovery, directory.path, candidates.length)) break;
+      candidates.push(entry);
+    } else discovery.ignored++;
   }
   return candidates.sort((a, b) => naturalOrder(a.name, b.name));
 }
@@ -79,9 +104,14 @@ function isAlias(entry: Entry): boolean {
   return entry.isLink && entry.kind === 'file';
 }
 
-function isCandidate(directory: Directory, entry: Entry): boolean {
+function isCandidate(directory: Directory, entry: Entry, discovery: Discovery): boolean {
   if (promisedFormat(entry.name) !== null) return true;
-  if (entry.kind !== 'file' || entry.size === 0) return false;
+  if (entry.kind !== 'file') return false;
+  if (++discovery.opened > LIMITS.strangers) {
+    reportLimit(discovery, '', `more than ${LIMITS.strangers} files are of no name that tells what they are; the others were not opened`);
+    return false;
+  }
+  if (entry.size === 0) return false;
   try {
     const source = directory.open(entry.name);
     return recogniseFile(source.read(0, 4096), source) !== null;
@@ -94,6 +124,7 @@ function isCandidate(directory: Directory, entry: Entry): boolean {
 function searchFolders(directory: Directory, discovery: Discovery, depth: number): void {
   const names = [...directory.entries.values()].filter((entry) => entry.kind === 'directory').map(({ name }) => name);
   for (const name of names.sort(naturalOrder)) {
+    if (isFull(discovery, directory.path)) return;
     const folder = directory.directory(name);
     if (folder === null || SKIPPED.has(name)) continue;
     if (isLeftover(name)) reportLeftover(directory, name, discovery.findings);
@@ -117,7 +148,13 @@ function directoryUnit(directory: Directory, format: DirectoryFormat): Unit {
     grouping: `one directory, claimed as ${format.title}`,
     directory,
     files: once(() => filesBelow(directory)),
-    inspect: once(() => inspected(directory.path, (findings) => format.inspect(directory, findings, probe))),
+    ...inspection(() =>
+      inspected(directory.path, (findings) => {
+        // Names that were not listed may be missed or missed out: what is said about the rest stands under that.
+        if (directory.problem !== null) findings.add(directory.problem.evidence, { file: directory.path }, directory.problem.message);
+        format.inspect(directory, findings, probe);
+      }),
+    ),
   };
 }
 
@@ -130,7 +167,7 @@ function setUnit(directory: Directory, format: FileSetFormat, set: FileSet): Uni
     grouping: `${count} ${count === 1 ? 'file' : 'files'}, claimed as ${format.title}`,
     directory,
     files: once(() => filesNamed(directory, set.members)),
-    inspect: once(() => inspected(directory.pathOf(set.name), (findings) => format.inspect(set, directory, findings, probe))),
+    ...inspection(() => inspected(directory.pathOf(set.name), (findings) => format.inspect(set, directory, findings, probe))),
   };
 }
 

@@ -1,16 +1,9 @@
+import { excerpt } from '../core/printable.ts';
 import { ContentBuilder } from './content.ts';
 import type { Check } from './deep/check.ts';
 import { EVIDENCE_CODES, type EvidenceCode } from './evidence/catalogue.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import { LIMITS } from './limits.ts';
-
-/** A name that loading a pickle would import and call. */
-export interface GlobalUse {
-  /** `module.name`, as the pickle says it. */
-  readonly name: string;
-  readonly file: string;
-  readonly offset: number;
-}
 
 export type Where = { readonly file: string | null; readonly offset?: number; readonly expected?: string; readonly found?: string };
 
@@ -22,12 +15,14 @@ export class Findings {
   readonly evidence: Evidence[] = [];
   readonly checks: Check[] = [];
   readonly content = new ContentBuilder();
-  readonly globals: GlobalUse[] = [];
+  /** Names that loading a pickle would import (`module.name`), and how many pickles do. */
+  readonly globals = new Map<string, number>();
   /** Bytes of tensor data (or what stands for it) that a checksum should cover. The covered part is the sum over `checks`. */
   payloadBytes = 0;
   /** Evidence beyond `LIMITS.evidencePerCode`, by code. */
   readonly suppressed = new Map<EvidenceCode, number>();
   #counts = new Map<EvidenceCode, number>();
+  #hasTooManyChecks = false;
 
   /** Records evidence. `message` is one sentence for a person, with the numbers in it. */
   add(code: EvidenceCode, where: Where, message: string): void {
@@ -37,7 +32,22 @@ export class Findings {
       this.suppressed.set(code, count - LIMITS.evidencePerCode);
       return;
     }
-    this.evidence.push({ code, effect: EVIDENCE_CODES[code].effect, ...where, message });
+    this.evidence.push({ code, effect: EVIDENCE_CODES[code].effect, ...clipped(where), message: excerpt(message, LONGEST_MESSAGE) });
+  }
+
+  /** Lists a checksum for `--deep`. */
+  addCheck(check: Check): void {
+    if (this.checks.length < LIMITS.checks) this.checks.push(check);
+    else if (!this.#hasTooManyChecks) {
+      this.#hasTooManyChecks = true;
+      const message = `the checkpoint has more than ${LIMITS.checks} checksums; the others were left out`;
+      this.add('LIMIT_EXCEEDED', { file: check.file }, message);
+    }
+  }
+
+  addGlobal(name: string, uses = 1): void {
+    const known = this.globals.get(name);
+    if (known !== undefined || this.globals.size < LIMITS.globals) this.globals.set(name, (known ?? 0) + uses);
   }
 
   has(code: EvidenceCode): boolean {
@@ -59,8 +69,21 @@ export class Findings {
   mergeWithoutContent(member: Findings): void {
     for (const { code, effect: _, message, ...where } of member.evidence) this.add(code, where, message);
     for (const [code, count] of member.suppressed) this.suppressed.set(code, (this.suppressed.get(code) ?? 0) + count);
-    for (const check of member.checks) this.checks.push(check);
-    for (const use of member.globals) this.globals.push(use);
+    for (const check of member.checks) this.addCheck(check);
+    for (const [name, uses] of member.globals) this.addGlobal(name, uses);
     this.payloadBytes += member.payloadBytes;
   }
+}
+
+/** Whatever text a reader lets through from a file, no evidence is longer, and none holds what a terminal would obey. */
+const LONGEST_MESSAGE = 2000;
+const LONGEST_PATH = 8192;
+
+function clipped({ file, offset, expected, found }: Where): Where {
+  return {
+    file: file !== null && file.length > LONGEST_PATH ? `${file.slice(0, LONGEST_PATH)}…` : file,
+    ...(offset === undefined ? {} : { offset }),
+    ...(expected === undefined ? {} : { expected: excerpt(expected, LONGEST_MESSAGE) }),
+    ...(found === undefined ? {} : { found: excerpt(found, LONGEST_MESSAGE) }),
+  };
 }

@@ -1,12 +1,27 @@
+import type { Content } from './content.ts';
 import { Findings } from './findings.ts';
-import type { MemberFindings } from './formats/format.ts';
 import { probe, promisedFormat } from './formats/probe.ts';
 import { FILE_FORMATS } from './formats/table.ts';
 import type { Directory, Entry } from './source/directory.ts';
-import { filesNamed, once, type Unit } from './unit.ts';
+import { filesNamed, inspection, once, type Unit } from './unit.ts';
 
-interface Loose extends MemberFindings {
+interface Loose {
   readonly name: string;
+  readonly format: string | null;
+  readonly content: Content;
+  /** What was found, where there was room to keep it. */
+  readonly findings: Findings | null;
+}
+
+/** How much may be kept of what was found in loose files before they are judged; what is not kept is read again then. */
+export class KeptFindings {
+  #left = 50_000;
+
+  /** Takes room for the findings; false when there is none. */
+  admit({ checks, evidence, globals }: Findings): boolean {
+    this.#left -= 4 + checks.length + evidence.length + globals.size;
+    return this.#left >= 0;
+  }
 }
 
 /**
@@ -14,17 +29,22 @@ interface Loose extends MemberFindings {
  * `optimizer-100.pt`) or in a rank, and whose contents complement each other, are one; files of different steps, and files that are
  * each a whole checkpoint, are separate.
  */
-export function groupLooseFiles(directory: Directory, entries: readonly Entry[]): readonly Unit[] {
+export function groupLooseFiles(directory: Directory, entries: readonly Entry[], kept = new KeptFindings()): readonly Unit[] {
   const groups = new Map<string, Loose[]>();
   for (const { name } of entries) {
     const key = groupKey(name);
     const group = groups.get(key);
-    const loose = { name, ...probe.inspectFile(directory, name) };
+    const loose = inspectLoose(directory, name, kept);
     if (group === undefined) groups.set(key, [loose]);
     else group.push(loose);
   }
   const parts = [...groups.values()].flatMap(splitUnlessComplementary);
   return parts.map((members) => unitOf(directory, members, parts.length));
+}
+
+function inspectLoose(directory: Directory, name: string, kept: KeptFindings): Loose {
+  const { format, findings } = probe.inspectFile(directory, name);
+  return { name, format, content: findings.content, findings: kept.admit(findings) ? findings : null };
 }
 
 /** Words that name a role, a writer or a rank, not a checkpoint. */
@@ -44,13 +64,13 @@ export function groupKey(name: string): string {
 /** A file with weights and optimizer is a checkpoint of its own, unless the others are its ranks; two files of weights are two checkpoints. */
 function splitUnlessComplementary(group: Loose[]): readonly Loose[][] {
   if (group.length === 1 || group.every(({ name }) => /rank[-_]?\d+/i.test(name))) return [group];
-  const holding = (need: 'weights' | 'optimizer') => group.filter(({ findings }) => findings.content.found[need].length > 0).length;
+  const holding = (need: 'weights' | 'optimizer') => group.filter(({ content }) => content.found[need].length > 0).length;
   const isComplementary = holding('weights') <= 1 && holding('optimizer') <= 1 && !group.some(isWhole);
   return isComplementary ? [group] : group.map((member) => [member]);
 }
 
-function isWhole({ findings }: Loose): boolean {
-  const { weights, optimizer } = findings.content.found;
+function isWhole({ content }: Loose): boolean {
+  const { weights, optimizer } = content.found;
   return weights.length > 0 && optimizer.length > 0;
 }
 
@@ -58,20 +78,28 @@ function unitOf(directory: Directory, members: readonly Loose[], unitsHere: numb
   const names = members.map(({ name }) => name);
   const [first] = members;
   const isGroup = names.length > 1;
-  const weights = members.find(({ findings }) => findings.content.found.weights.length > 0) ?? first;
+  const weights = members.find(({ content }) => content.found.weights.length > 0) ?? first;
   return {
     kind: isGroup ? 'group' : 'file',
     path: isGroup && unitsHere === 1 && directory.path !== '' ? directory.path : directory.pathOf(weights?.name ?? ''),
     format: formatOf(weights),
-    grouping: isGroup ? `${names.length} files whose contents complement each other: ${names.join(', ')}` : 'one file',
+    grouping: isGroup ? `${names.length} files whose contents complement each other: ${listed(names)}` : 'one file',
     directory,
     files: once(() => filesNamed(directory, names)),
-    inspect: once(() => {
+    insideStep: members.find(({ content }) => content.steps.length > 0)?.content.steps[0]?.step ?? null,
+    ...inspection(() => {
       const findings = new Findings();
-      for (const member of members) findings.merge(member.findings);
+      for (const { name, findings: known } of members) findings.merge(known ?? probe.inspectFile(directory, name).findings);
       return findings;
     }),
   };
+}
+
+const NAMES_LISTED = 16;
+
+function listed(names: readonly string[]): string {
+  const rest = names.length - NAMES_LISTED;
+  return rest > 0 ? `${names.slice(0, NAMES_LISTED).join(', ')} and ${rest} more` : names.join(', ');
 }
 
 /** The format by content; for a file of no known format the one its name promises, since that is what it failed to be. */

@@ -39,6 +39,17 @@ export function judge(unit: Unit, findings: Findings, compared: Compared, as: { 
   };
 }
 
+/** The report with one piece of evidence of each code; the others are counted. */
+export function withOneOfEach(report: CheckpointReport): CheckpointReport {
+  const more: Record<string, number> = { ...report.more };
+  const kept = new Map<string, CheckpointReport['evidence'][number]>();
+  for (const one of report.evidence) {
+    if (kept.has(one.code)) more[one.code] = (more[one.code] ?? 0) + 1;
+    else kept.set(one.code, one);
+  }
+  return { ...report, evidence: [...kept.values()], more };
+}
+
 /** A path below what the user gave, as the user would write it. */
 export function joinPath(given: string, path: string): string {
   if (path === '') return given;
@@ -117,8 +128,6 @@ function contentOf(content: ContentBuilder, step: number | null): ContentReport 
 }
 
 function securityOf(findings: Findings): SecurityReport {
-  const counts = new Map<string, number>();
-  for (const { name } of findings.globals) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const globals = [...counts].map(([name, count]) => ({ name: excerpt(name), count }));
+  const globals = [...findings.globals].map(([name, count]) => ({ name: excerpt(name), count }));
   return { isUnsafe: findings.evidence.some(({ effect }) => effect === 'security'), globals };
 }

@@ -10,8 +10,13 @@ export const LIMITS = {
   entries: 1_000_000,
   /** Most names of one folder. */
   directoryEntries: 250_000,
-  /** Most files and folders looked at below one path. */
+  /** Most files and folders looked at below one path, and the characters of all their names. */
   treeEntries: 500_000,
+  treeNames: 24 * 1024 * 1024,
+  /** Most checkpoints judged below one path. */
+  checkpoints: 10_000,
+  /** Most files below one path that are opened only to see what they are. */
+  strangers: 50_000,
   /** Files kept open at a time. */
   openFiles: 64,
   /** Deepest folder that is searched for checkpoints. */
@@ -22,4 +27,11 @@ export const LIMITS = {
   pickleOps: 8_000_000,
   /** Most evidence kept of one code in one checkpoint; the rest is counted. */
   evidencePerCode: 20,
+  /** Most evidence kept of all checkpoints below one path; beyond it, one of each code and checkpoint. */
+  evidence: 20_000,
+  /** Most checksums of one checkpoint. */
+  checks: 200_000,
+  /** Most distinct names that the pickles of one checkpoint would import, and most ranks whose random state is listed. */
+  globals: 20_000,
+  ranks: 65_536,
 } as const;

@@ -9,16 +9,11 @@ import type { Unit } from './unit.ts';
 export function newestFirst(units: readonly Unit[]): readonly Unit[] {
   const keyed = units.map((unit) => ({
     unit,
-    step: stepOfName(unit.path.split('/').at(-1) || unit.directory.name) ?? insideStep(unit),
+    step: stepOfName(unit.path.split('/').at(-1) || unit.directory.name) ?? unit.insideStep ?? null,
     path: unit.path,
   }));
   keyed.sort((a, b) => (b.step ?? -1) - (a.step ?? -1) || newestFile(b.unit) - newestFile(a.unit) || naturalOrder(a.path, b.path));
   return keyed.map(({ unit }) => unit);
-}
-
-/** Loose files were inspected for grouping already, so that asking them costs nothing. */
-function insideStep(unit: Unit): number | null {
-  return unit.kind === 'file' || unit.kind === 'group' ? (unit.inspect().content.steps[0]?.step ?? null) : null;
 }
 
 function newestFile(unit: Unit): number {

@@ -1,6 +1,7 @@
 import { excerpt, printable } from '../core/printable.ts';
 import type { Findings } from './findings.ts';
 import type { Directory } from './source/directory.ts';
+import { SourceError } from './source/source-error.ts';
 import { stepOfName } from './steps.ts';
 import type { Unit } from './unit.ts';
 
@@ -39,13 +40,17 @@ const TRACKERS: readonly TrackerKind[] = [
   { file: 'latest_universal', parse: nameOrNull, isForeign: (text) => text.length > 512 },
   {
     file: 'checkpoint',
-    parse: (text) => nameOrNull(/^\s*model_checkpoint_path:\s*"((?:[^"\\]|\\.)*)"/m.exec(text)?.[1]?.split('/').at(-1) ?? ''),
+    parse: (text) => nameOrNull(/^[ \t]*model_checkpoint_path:\s*"((?:[^"\\]|\\.)*)"/m.exec(text)?.[1]?.split('/').at(-1) ?? ''),
     isForeign: (text) => text !== '' && !text.includes('model_checkpoint_path'),
   },
 ];
 
+/** Longer than any name of a file. */
+const LONGEST_NAME = 255;
+
 function nameOrNull(text: string): string | null {
   const name = text.trim();
+  if (name.length > LONGEST_NAME) return null;
   return name === '' || name === '.' || name === '..' || /[/\0\n]/.test(name) ? null : name;
 }
 
@@ -54,13 +59,23 @@ export function readTrackers(directory: Directory): readonly Tracker[] {
   const trackers: Tracker[] = [];
   for (const kind of TRACKERS) {
     if (directory.entries.get(kind.file)?.kind !== 'file') continue;
-    const text = directory.readText(kind.file, MAX_BYTES);
+    const text = textOf(directory, kind.file);
     if (text === null || kind.isForeign(text)) continue;
     const target = kind.parse(text);
     const isThere = target !== null && isPresent(directory, target);
     trackers.push({ directory, file: directory.pathOf(kind.file), target, isThere, step: target === null ? null : stepOfName(target) });
   }
   return trackers;
+}
+
+/** Null when it cannot be read, too: then nobody else can go by it either. */
+function textOf(directory: Directory, name: string): string | null {
+  try {
+    return directory.readText(name, MAX_BYTES);
+  } catch (thrown) {
+    if (thrown instanceof SourceError) return null;
+    throw thrown;
+  }
 }
 
 /** A folder, or the index of a file set, of that name. */
@@ -71,7 +86,7 @@ function isPresent(directory: Directory, target: string): boolean {
 export function reportTracker(tracker: Tracker, findings: Findings): void {
   const { file, target } = tracker;
   if (target === null) {
-    const found = excerpt(tracker.directory.readText(baseOf(file), MAX_BYTES) ?? '');
+    const found = excerpt(textOf(tracker.directory, baseOf(file)) ?? '');
     const message = `${printable(file)} should name the newest checkpoint, but ${found === '' ? 'is empty' : 'names none'}`;
     findings.add('TRACKER_EMPTY', { file, expected: 'a name', found }, message);
   } else if (!tracker.isThere) {
@@ -80,12 +95,17 @@ export function reportTracker(tracker: Tracker, findings: Findings): void {
   }
 }
 
+/** Trackers by the folder they lie in. */
+export function trackersByFolder(trackers: readonly Tracker[]): ReadonlyMap<string, readonly Tracker[]> {
+  return Map.groupBy(trackers, ({ directory }) => directory.path);
+}
+
 /** Tells of a checkpoint that lies beside a tracker and has a higher step than the one it names. */
-export function reportBehind(trackers: readonly Tracker[], unit: Unit, findings: Findings): void {
+export function reportBehind(trackers: ReadonlyMap<string, readonly Tracker[]>, unit: Unit, findings: Findings): void {
   const step = stepOfName(baseOf(unit.path));
   const folder = unit.path.slice(0, -baseOf(unit.path).length).replace(/\/$/, '');
-  for (const tracker of trackers) {
-    if (tracker.directory.path !== folder || tracker.step === null || step === null || step <= tracker.step) continue;
+  for (const tracker of trackers.get(folder) ?? []) {
+    if (tracker.step === null || step === null || step <= tracker.step) continue;
     const message = `${printable(tracker.file)} names step ${tracker.step} as the newest, but this one is of step ${step}`;
     findings.add('TRACKER_BEHIND', { file: tracker.file, expected: String(step), found: String(tracker.step) }, message);
   }

@@ -14,8 +14,12 @@ export interface Unit {
   readonly directory: Directory;
   /** Its files, with their paths below the root. For a directory: everything inside. */
   files(): ReadonlyMap<string, Entry>;
-  /** What the readers found; computed once. */
+  /** What the readers found; computed once, until it is forgotten. */
   inspect(): Findings;
+  /** The step inside, where it is known without inspecting. */
+  readonly insideStep?: number | null;
+  /** Lets go of what was found: of thousands of checkpoints one is held at a time. */
+  forget(): void;
 }
 
 /** The files of these names that are there. */
@@ -38,6 +42,17 @@ export function filesBelow(directory: Directory, depth = 0, files = new Map<stri
     }
   }
   return files;
+}
+
+/** Inspects at the first call and remembers until told to forget. */
+export function inspection(inspect: () => Findings): Pick<Unit, 'inspect' | 'forget'> {
+  let found: Findings | null = null;
+  return {
+    inspect: () => (found ??= inspect()),
+    forget: () => {
+      found = null;
+    },
+  };
 }
 
 /** Computes at the first call and remembers. */

@@ -7,14 +7,15 @@ import { runChecks } from './deep/run-checks.ts';
 import { type Discovery, discover } from './discover.ts';
 import { addChangeEvidence, addFileEvidence, countsBlocksExactly } from './file-evidence.ts';
 import type { Findings } from './findings.ts';
-import { type Compared, joinPath, judge } from './judge.ts';
+import { type Compared, joinPath, judge, withOneOfEach } from './judge.ts';
+import { LIMITS } from './limits.ts';
 import { newestFirst } from './newest.ts';
 import { type CheckpointReport, type Level, type PathReport, REPORT_SCHEMA, type VerifyReport } from './report.ts';
 import { SourceError } from './source/source-error.ts';
 import { type FreshLook, openTree, type Tree } from './source/tree.ts';
 import { findWriters, type Writer } from './source/writers.ts';
 import { addManifestFindings } from './store/manifest-findings.ts';
-import { reportBehind, reportTracker, type Tracker } from './trackers.ts';
+import { reportBehind, reportTracker, type Tracker, trackersByFolder } from './trackers.ts';
 import { once, type Unit } from './unit.ts';
 import { canResume } from './verdict.ts';
 
@@ -73,7 +74,7 @@ async function verifyPath(path: string, options: VerifyOptions, writers: () => R
     const discovery = discover(tree.root);
     const units = file === null ? discovery.units : discovery.units.filter((unit) => unit.files().has(file));
     const pathOf = (below: string) => (file === null ? joinPath(path, below) : below === file ? path : joinPath(dirname(path), below));
-    const { trackers } = discovery;
+    const trackers = trackersByFolder(discovery.trackers);
     const context: Context = { tree, pathOf, options, writers, trackers, isExact: countsBlocksExactly(tree.real) };
     const checkpoints = await verifyUnits(newestFirst(units), context);
     return finish(path, checkpoints, discovery, context);
@@ -88,18 +89,22 @@ interface Context {
   readonly pathOf: (below: string) => string;
   readonly options: VerifyOptions;
   readonly writers: () => ReadonlyMap<string, Writer>;
-  readonly trackers: readonly Tracker[];
+  readonly trackers: ReadonlyMap<string, readonly Tracker[]>;
   readonly isExact: boolean;
 }
 
 async function verifyUnits(units: readonly Unit[], context: Context): Promise<CheckpointReport[]> {
   const { options } = context;
   const reports: CheckpointReport[] = [];
+  let evidence = 0;
   for (const [index, unit] of units.entries()) {
     options.onProgress?.({ phase: 'inspect', done: index, total: units.length, unit: 'checkpoints', current: unit.path });
     await nextTurn();
     options.signal.throwIfAborted();
-    const report = await verifyUnit(unit, context);
+    const whole = await verifyUnit(unit, context);
+    unit.forget();
+    const report = evidence + whole.evidence.length > LIMITS.evidence ? withOneOfEach(whole) : whole;
+    evidence += report.evidence.length;
     reports.push(report);
     if (options.onlyLastGood === true && canResume(report.verdict, options.requireChecked === true)) break;
   }

@@ -1,16 +1,32 @@
-const UNPRINTABLE =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+/** Controls, format characters (direction marks, joiners, tags), half surrogate pairs, and the separators of lines and paragraphs. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** The text with everything a terminal would obey rather than show (controls, escapes, direction marks) written as `\xNN`. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (char) => {
-    const code = char.charCodeAt(0);
+    const code = char.codePointAt(0) ?? 0;
+    if (code > 0xffff) return `\\u{${code.toString(16)}}`;
     return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
   });
 }
 
-/** Like {@link printable}, and cut to `max` characters. */
+/** Like {@link printable}, and cut to `max` characters. What is cut is copied: a part of a string would keep all of it in memory. */
 export function excerpt(text: string, max = 80): string {
-  const clean = printable(text.length > max * 4 ? text.slice(0, max * 4) : text);
-  return clean.length > max ? `${clean.slice(0, max - 1)}…` : clean;
+  const start = text.length > max * 4 ? copied(text.slice(0, max * 4)) : text;
+  const clean = printable(start);
+  return clean.length > max ? `${copied(clean.slice(0, max - 1))}…` : clean;
 }
+
+function copied(text: string): string {
+  return Buffer.from(text).toString();
+}
+
+/** JSON for a terminal or a file: the same document, with what a terminal would obey written as JSON's own `\uNNNN`. */
+export function printableJson(json: string): string {
+  return json.replace(JSON_UNPRINTABLE, (char) =>
+    Array.from({ length: char.length }, (_, i) => `\\u${char.charCodeAt(i).toString(16).padStart(4, '0')}`).join(''),
+  );
+}
+
+/** Below 0x20 `JSON.stringify` escapes itself, and what stands between the values is meant to be there. */
+const JSON_UNPRINTABLE = /[\u007f-\u009f\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;

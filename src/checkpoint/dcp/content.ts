@@ -26,7 +26,7 @@ export function noteNames({ tensors, objects }: DcpMetadata, file: string, findi
       if (rank !== undefined) ranks.add(Number(rank));
     }
   }
-  for (const rank of ranks) content.rngRanks.found.push(rank);
+  for (const rank of ranks) content.addRank(rank);
 }
 
 /** The step, where an object is or holds the trainer's counter. */

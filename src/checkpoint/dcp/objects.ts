@@ -29,8 +29,8 @@ function readTorch(source: ByteSource, findings: Findings): PickleValue | undefi
   for (const { code, effect: _, message, ...where } of member.evidence) {
     if (code !== 'TORCH_NO_CHECKSUMS') findings.add(code, where, message);
   }
-  findings.checks.push(...member.checks);
-  for (const use of member.globals) findings.globals.push(use);
+  for (const check of member.checks) findings.addCheck(check);
+  for (const [name, uses] of member.globals) findings.addGlobal(name, uses);
   findings.payloadBytes += member.payloadBytes;
   return object?.value;
 }

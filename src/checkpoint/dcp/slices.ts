@@ -90,7 +90,7 @@ function compareChecksums({ source, archive }: Slice, data: ReadonlySet<ZipEntry
     if (payload === 0 && entry.size <= SMALL_RECORD && entry.method === STORED) compareNow(source, entry, findings);
     else {
       const check = checkOfEntry(source, entry, payload);
-      if (check !== null) findings.checks.push(check);
+      if (check !== null) findings.addCheck(check);
     }
   }
 }

@@ -69,7 +69,7 @@ function inspectRandomStates(place: Place, probe: Probe): void {
     const message = `${reference.name} was saved when its counter of batches was ${reference.step}, ${name} when it was ${step}: pieces of two saves`;
     findings.add('STEP_MISMATCH', { file, expected: String(reference.step), found: String(step) }, message);
   }
-  for (const rank of found) content.rngRanks.found.push(rank);
+  for (const rank of found) content.addRank(rank);
   content.rngRanks.expected = content.worldSize;
   reportMissing(place, { found, expected: content.worldSize ?? (found.length === 0 ? 1 : null), of: 'processes', nameOf: randomStates });
   for (const rank of found) if (rank >= (content.worldSize ?? Number.POSITIVE_INFINITY)) reportLeftover(place, randomStates(rank));

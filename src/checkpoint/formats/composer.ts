@@ -1,6 +1,6 @@
 import { printable } from '../../core/printable.ts';
 import type { Findings } from '../findings.ts';
-import { asInt, asItems, dictEntries, dictGet, dictPath, type PickleValue } from '../pickle/value.ts';
+import { asInt, asItems, dictEntries, dictGet, type PickleValue } from '../pickle/value.ts';
 import type { Directory } from '../source/directory.ts';
 import type { FileSet, FileSetFormat, Probe } from './format.ts';
 import { membersNamed } from './members.ts';
@@ -71,7 +71,7 @@ function noteContent(value: PickleValue, file: string, { content }: Findings): n
   content.add('rng', `${file}: rng`);
   if (content.rngRanks.expected === null) {
     content.rngRanks.expected = states.length;
-    for (const rank of states.keys()) content.rngRanks.found.push(rank);
+    for (const rank of states.keys()) content.addRank(rank);
   }
   return states.length;
 }
@@ -80,8 +80,8 @@ function noteContent(value: PickleValue, file: string, { content }: Findings): n
 function batchOf(timestamp: PickleValue | undefined): number | null {
   const direct = asInt(dictGet(timestamp, 'batch'));
   if (direct !== null) return direct;
-  for (const [name] of dictEntries(timestamp)) {
-    const batch = asInt(dictPath(timestamp, name, 'batch'));
+  for (const [, named] of dictEntries(timestamp)) {
+    const batch = asInt(dictGet(named, 'batch'));
     if (batch !== null) return batch;
   }
   return null;

@@ -59,7 +59,7 @@ describe('a whole distributed checkpoint', () => {
 
   it('knows the ranks whose random state is there', () => {
     const { content } = inspect();
-    expect(content.rngRanks.found.sort()).toEqual([0, 1, 2, 3]);
+    expect(content.rngRanks.found.toSorted()).toEqual([0, 1, 2, 3]);
     expect(content.worldSize).toBe(4);
   });
 

@@ -72,7 +72,7 @@ function noteContent(file: DeepSpeedName, facts: DeepSpeedFacts | null, path: st
   if (facts.hasScheduler) content.add('scheduler', `${path}: lr_scheduler`);
   if (facts.hasRandomState) {
     content.add('rng', path);
-    content.rngRanks.found.push(file.dp);
+    content.addRank(file.dp);
   }
   if (facts.globalStep !== null) content.addStep(facts.globalStep, path, `${printable(file.name)}: global_steps`);
 }

@@ -17,7 +17,10 @@ export const kerasSharded: FileSetFormat = {
     const members = new Map<string, string[]>();
     for (const { name, kind } of directory.entries.values()) {
       const stem = kind === 'directory' ? undefined : (INDEX.exec(name)?.[1] ?? SHARD.exec(name)?.[1]);
-      if (stem !== undefined) members.set(stem, [...(members.get(stem) ?? []), name]);
+      if (stem === undefined) continue;
+      const names = members.get(stem);
+      if (names === undefined) members.set(stem, [name]);
+      else names.push(name);
     }
     return [...members].map(([name, names]): FileSet => ({ name, members: names.sort(naturalOrder) }));
   },

@@ -37,7 +37,7 @@ export const keras: FileFormat = {
     const payload = weights === undefined ? 0 : inspectWeights({ source, findings, probe }, weights);
     for (const entry of archive.entries) {
       const check = checkOfEntry(source, entry, entry === weights ? payload : 0);
-      if (check !== null) findings.checks.push(check);
+      if (check !== null) findings.addCheck(check);
     }
     findings.payloadBytes += payload;
   },

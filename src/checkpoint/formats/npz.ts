@@ -34,7 +34,7 @@ export const npz: FileFormat = {
     for (const [index, entry] of archive.entries.entries()) {
       findings.payloadBytes += entry.size;
       const check = checkOfEntry(source, entry, entry.size);
-      if (check !== null) findings.checks.push(check);
+      if (check !== null) findings.addCheck(check);
       if (index < HEADERS_READ) inspectMember(source, entry, findings);
     }
   },

@@ -79,9 +79,20 @@ function reportCounts(set: FileSet, directory: Directory, findings: Findings, sh
 
 /** Where a rename is atomic, files are written under a temporary name beside the final one. */
 function reportUnfinished(set: FileSet, directory: Directory, findings: Findings): void {
-  for (const { name } of directory.files(UNFINISHED)) {
-    if (UNFINISHED.exec(name)?.[1] !== set.name) continue;
+  for (const name of unfinishedOf(directory).get(set.name) ?? []) {
     const file = directory.pathOf(name);
     findings.add('TEMP_LEFTOVER', { file }, `${printable(file)} is what an interrupted save of ${printable(set.name)} left behind`);
   }
+}
+
+const unfinished = new WeakMap<Directory, ReadonlyMap<string, readonly string[]>>();
+
+/** The temporary names of a folder by the checkpoint they belong to; found once, whatever number of checkpoints it holds. */
+function unfinishedOf(directory: Directory): ReadonlyMap<string, readonly string[]> {
+  const known = unfinished.get(directory);
+  if (known !== undefined) return known;
+  const names = directory.files(UNFINISHED).map(({ name }) => name);
+  const found = Map.groupBy(names, (name) => UNFINISHED.exec(name)?.[1] ?? '');
+  unfinished.set(directory, found);
+  return found;
 }

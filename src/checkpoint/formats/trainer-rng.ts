@@ -19,7 +19,7 @@ export function inspectRandomStates(place: Place, world: number | null, probe: P
   for (const { name, rank } of ranks) {
     readObject(directory, name, findings, probe);
     findings.content.add('rng', directory.pathOf(name));
-    findings.content.rngRanks.found.push(rank);
+    findings.content.addRank(rank);
   }
   findings.content.rngRanks.expected = world;
   reportLeftovers(place, ranks, world, hasSingle);

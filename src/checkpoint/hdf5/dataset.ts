@@ -141,7 +141,7 @@ function addChunk(image: Image, { pipeline, layout, type }: Chunked, { record, c
   // A check takes more memory than any other entry.
   image.budget.spend('entries', CHECK_COST);
   findings.payloadBytes += length;
-  findings.checks.push({
+  findings.addCheck({
     algorithm: 'fletcher32',
     file,
     offset: base + offset,

@@ -44,7 +44,7 @@ function listFiles(directory: Directory, files: JsonObject, findings: Findings, 
     const source = openMember(directory, name, findings);
     if (source === null) continue;
     covered.add(source.file);
-    findings.checks.push({
+    findings.addCheck({
       algorithm: 'sha256',
       file: source.file,
       offset: 0,

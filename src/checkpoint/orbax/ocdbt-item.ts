@@ -135,7 +135,7 @@ class ValueReader {
   finish(): void {
     for (const { node, bytes } of this.#inline.values()) {
       const length = node.size - 4;
-      this.#findings.checks.push({
+      this.#findings.addCheck({
         algorithm: 'crc32c',
         file: node.file,
         offset: node.base,

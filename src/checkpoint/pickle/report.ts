@@ -25,7 +25,7 @@ function reportGlobal(record: GlobalRecord, source: ByteSource, findings: Findin
   const { module, name } = record.global;
   const full = `${module}.${name}`;
   const offset = source.base + record.offset;
-  findings.globals.push({ name: full, file: source.file, offset });
+  findings.addGlobal(full);
   if (record.changedAt !== null) {
     const where = { file: source.file, offset: source.base + record.changedAt, found: excerpt(full) };
     findings.add('PICKLE_COMPUTED_CALL', where, `loading would change ${excerpt(full)} itself`);

@@ -31,6 +31,7 @@ export class Tree {
   readonly real: string;
   readonly files = new OpenFiles();
   #entries = 0;
+  #names = 0;
 
   /** A tree over a directory, or over the folder of a single file, of which then only `only` and its manifest are seen. */
   constructor(real: string, only: string | null = null) {
@@ -47,8 +48,9 @@ export class Tree {
   }
 
   /** Counts a listed name; false when the tree is larger than Holdfast is willing to look at. */
-  admit(): boolean {
-    return ++this.#entries <= LIMITS.treeEntries;
+  admit(name: string): boolean {
+    this.#names += name.length;
+    return ++this.#entries <= LIMITS.treeEntries && this.#names <= LIMITS.treeNames;
   }
 
   /** Looks at a file below the root afresh; throws a {@link SourceError} when it is gone or leads out of the root by now. */
@@ -80,6 +82,9 @@ export function openTree(path: string): { tree: Tree; file: string | null } {
 /** A file that makes sense only with its siblings; for these the whole folder is listed. */
 const SET_MEMBER = /\.index(\.json)?$|\.weights\.json$|_\d{5}\.weights\.h5$|\.data-\d{5}-of-\d{5}$|-\d{5}-of-\d{5}\.(safetensors|bin)$/;
 
+/** Answers of one folder that are remembered. */
+const MATCHES_KEPT = 32;
+
 class ListedDirectory implements Directory {
   readonly path: string;
   readonly real: string;
@@ -88,6 +93,7 @@ class ListedDirectory implements Directory {
   #entries: Map<string, Entry> | null = null;
   #problem: SourceError | null = null;
   #children = new Map<string, Directory | null>();
+  #matching = new Map<string, readonly Entry[]>();
 
   constructor(tree: Tree, path: string, real: string, only: string | null = null) {
     this.#tree = tree;
@@ -110,10 +116,15 @@ class ListedDirectory implements Directory {
     return this.#problem;
   }
 
+  /** Sorted once for each pattern: a folder with many checkpoints is asked the same for each of them. */
   files(pattern: RegExp): readonly Entry[] {
+    const known = this.#matching.get(pattern.source);
+    if (known !== undefined) return known;
     const found: Entry[] = [];
     for (const entry of this.entries.values()) if (pattern.test(entry.name) && entry.kind === 'file') found.push(entry);
-    return found.sort((a, b) => naturalOrder(a.name, b.name));
+    found.sort((a, b) => naturalOrder(a.name, b.name));
+    if (this.#matching.size < MATCHES_KEPT) this.#matching.set(pattern.source, found);
+    return found;
   }
 
   has(name: string): boolean {
@@ -163,7 +174,7 @@ class ListedDirectory implements Directory {
       const listing = opendirSync(this.real, { bufferSize: 512 });
       try {
         for (let dirent = listing.readSync(); dirent !== null; dirent = listing.readSync()) {
-          if (entries.size >= LIMITS.directoryEntries || !this.#tree.admit()) {
+          if (entries.size >= LIMITS.directoryEntries || !this.#tree.admit(dirent.name)) {
             this.#problem = new SourceError('LIMIT_EXCEEDED', this.path, this.#tooMany());
             break;
           }
@@ -179,8 +190,9 @@ class ListedDirectory implements Directory {
   }
 
   #tooMany(): string {
-    const { directoryEntries, treeEntries } = LIMITS;
-    return `${printable(this.path) || 'the folder'} holds more than ${directoryEntries} names, or the tree more than ${treeEntries}`;
+    const { directoryEntries, treeEntries, treeNames } = LIMITS;
+    const most = `${directoryEntries} names, or the tree more than ${treeEntries} with ${treeNames} characters`;
+    return `${printable(this.path) || 'the folder'} holds more than ${most}`;
   }
 }
 
@@ -196,17 +208,25 @@ const REFUSALS = {
   { code: 'FILE_NOT_REGULAR' | 'FILE_LINK_OUTSIDE' | 'FILE_LINK_BROKEN' | 'FILE_NOT_READABLE'; says: string } | null
 >;
 
+/** What is kept of what the system says about a file. */
+interface Facts {
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly allocated: number;
+  readonly identity: string;
+}
+
 /** Knows its kind from the listing; asks the system for size and times only when they are needed. */
 class LazyEntry implements Entry {
   readonly name: string;
   readonly isLink: boolean;
   readonly kind: Entry['kind'];
-  #path: string;
-  #stats: Stats | null | undefined;
+  readonly #folder: string;
+  #facts: Facts | null | undefined;
 
   constructor(tree: Tree, folder: string, name: string, dirent: Dirent | null) {
     this.name = name;
-    this.#path = join(folder, name);
+    this.#folder = folder;
     const listed = dirent !== null && !isUnknown(dirent) ? dirent : this.#stat(lstatSync);
     this.isLink = listed?.isSymbolicLink() ?? false;
     this.kind = listed === null ? 'unreadable' : this.isLink ? this.#follow(tree) : kindOf(listed);
@@ -221,23 +241,33 @@ class LazyEntry implements Entry {
   }
 
   get allocated(): number {
-    return (this.#own()?.blocks ?? 0) * 512;
+    return this.#own()?.allocated ?? 0;
   }
 
   get identity(): string {
-    const stats = this.#own();
-    return stats === null ? '' : fileIdentity(stats);
+    return this.#own()?.identity ?? '';
   }
 
   hasChanged(): boolean {
     const before = this.#own();
-    const now = this.#stat(this.isLink ? statSync : lstatSync);
+    const now = this.#look();
     return before?.size !== now?.size || before?.mtimeMs !== now?.mtimeMs;
   }
 
-  #own(): Stats | null {
-    if (this.#stats === undefined) this.#stats = this.#stat(this.isLink ? statSync : lstatSync);
-    return this.#stats;
+  /** There can be hundreds of thousands, so the whole path is put together when it is needed. */
+  get #path(): string {
+    return join(this.#folder, this.name);
+  }
+
+  #own(): Facts | null {
+    if (this.#facts === undefined) this.#facts = this.#look();
+    return this.#facts;
+  }
+
+  #look(): Facts | null {
+    const stats = this.#stat(this.isLink ? statSync : lstatSync);
+    if (stats === null) return null;
+    return { size: stats.size, mtimeMs: stats.mtimeMs, allocated: stats.blocks * 512, identity: fileIdentity(stats) };
   }
 
   #stat(how: (path: string) => Stats): Stats | null {

@@ -113,7 +113,7 @@ class Bundle {
 
   #addCheck(name: string, entry: BundleEntry, shard: Shard): void {
     if (entry.size === 0) return;
-    this.#findings.checks.push({
+    this.#findings.addCheck({
       algorithm: 'crc32c-masked',
       file: shard.source.file,
       offset: entry.offset,
@@ -139,7 +139,7 @@ class Bundle {
     if (read.kind !== 'text') return;
     const { offset, length, checksum } = read.text;
     shard.stringBudget = Math.max(0, shard.stringBudget - offset);
-    this.#findings.checks.push({
+    this.#findings.addCheck({
       algorithm: 'crc32c',
       file,
       offset: entry.offset + offset,

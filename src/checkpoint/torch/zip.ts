@@ -110,7 +110,7 @@ function addChecks({ source, findings, archive, folder }: TorchZip): void {
     findings.payloadBytes += payload;
     const isCovered = coverage.all && (payload === 0 || coverage.data);
     const check = isCovered ? checkOfEntry(source, entry, payload) : null;
-    if (check !== null) findings.checks.push(check);
+    if (check !== null) findings.addCheck(check);
   }
   if (!coverage.all || !coverage.data) reportMissingChecksums(source, findings, { records: [...data], isPickleChecked: coverage.all });
 }

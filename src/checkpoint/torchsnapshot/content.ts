@@ -21,7 +21,7 @@ export function noteManifest(manifest: SnapshotManifest, file: string, findings:
     content.add(need, `${file}: ${excerpt(rootOf(rest))}`);
     if (need === 'rng' && rank !== null) ranks.add(rank);
   }
-  for (const rank of ranks) content.rngRanks.found.push(rank);
+  for (const rank of ranks) content.addRank(rank);
   content.worldSize ??= manifest.worldSize;
   if (ranks.size > 0) content.rngRanks.expected ??= manifest.worldSize;
   noteValues(manifest, file, findings);

@@ -73,8 +73,8 @@ function inspectTorchFile(source: ByteSource, findings: Findings): void {
   else readTorchObject(source, member);
   const kept = member.evidence.filter(({ code }) => code !== 'TORCH_NO_CHECKSUMS');
   for (const { code, effect: _, message, ...where } of kept) findings.add(code, where, message);
-  for (const check of member.checks) findings.checks.push(check);
-  for (const use of member.globals) findings.globals.push(use);
+  for (const check of member.checks) findings.addCheck(check);
+  for (const [name, uses] of member.globals) findings.addGlobal(name, uses);
   findings.payloadBytes += member.payloadBytes;
 }
 

@@ -44,14 +44,22 @@ export const verify = defineCommand({
     if (values['last-good']) return printLastGood(report, output);
     if (output.json) output.printJson(report);
     else if (output.quiet)
-      output.print(...report.paths.flatMap(({ checkpoints }) => checkpoints.map(({ verdict, path }) => `${verdict}  ${printable(path)}`)));
+      printLines(
+        output,
+        report.paths.flatMap(({ checkpoints }) => checkpoints.map(({ verdict, path }) => `${verdict}  ${printable(path)}`)),
+      );
     else {
       const { renderReport } = await import('../verify/render-report.ts');
-      output.print(...renderReport(report, output));
+      printLines(output, renderReport(report, output));
     }
     return exitCodeOf(report, { requireChecked, strict: values.strict });
   },
 });
+
+/** There can be more lines than a call may have arguments. */
+function printLines(output: { print(...lines: string[]): void }, lines: readonly string[]): void {
+  if (lines.length > 0) output.print(lines.join('\n'));
+}
 
 interface Wishes {
   readonly requireChecked: boolean;
@@ -76,7 +84,7 @@ function printLastGood(
 ): ExitCode {
   const found = report.paths.map(({ path, lastGood }) => ({ path, lastGood }));
   if (output.json) output.printJson({ schema: report.schema, paths: found });
-  else output.print(...found.flatMap(({ lastGood }) => (lastGood === null ? [] : [lastGood])));
+  else output.print(...found.flatMap(({ lastGood }) => (lastGood === null ? [] : [printable(lastGood)])));
   const nothing = report.paths.every(({ checkpoints }) => checkpoints.length === 0);
   if (nothing) return EXIT.nothing;
   const missing = found.filter(({ lastGood }) => lastGood === null);

@@ -1,3 +1,4 @@
+import { printableJson } from '../../core/printable.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { GlobalValues } from '../global-options.ts';
 import { createProgress, type Progress } from './progress.ts';
@@ -49,7 +50,7 @@ export function createOutput({ stdout, stderr, env, clock, values }: OutputOptio
     columns: Math.min(WIDEST, stdout.columns || PIPE_COLUMNS),
     progress,
     print,
-    printJson: (value) => print(JSON.stringify(value, null, 2)),
+    printJson: (value) => print(printableJson(JSON.stringify(value, null, 2))),
     note(text) {
       if (values.quiet || values.json) return;
       progress.clear();

@@ -1,5 +1,5 @@
 import { HoldfastError, toError } from '../../core/errors.ts';
-import { printable } from '../../core/printable.ts';
+import { printable, printableJson } from '../../core/printable.ts';
 import type { TextStream } from './stream.ts';
 import { createStyle } from './style.ts';
 
@@ -19,7 +19,7 @@ export function printError(thrown: unknown, { stderr, env, asJson, noColor }: Er
   const [code, hint] = error instanceof HoldfastError ? [error.code, error.hint] : ['INTERNAL', DEFECT_HINT];
   // Whoever closed the pipe does not read this either.
   if (code === 'OUTPUT_CLOSED') return;
-  if (asJson) stderr.write(`${JSON.stringify({ error: { code, message: error.message, hint: hint ?? null } })}\n`);
+  if (asJson) stderr.write(`${printableJson(JSON.stringify({ error: { code, message: error.message, hint: hint ?? null } }))}\n`);
   else {
     const style = createStyle({ stream: stderr, env, noColor });
     const first = error.message.split('\n', 1)[0] ?? '';

@@ -1,7 +1,7 @@
 import { formatBytes } from '../../core/bytes.ts';
 import type { Clock } from '../../core/clock.ts';
 import { formatDuration } from '../../core/duration.ts';
-import { printable } from '../../core/printable.ts';
+import { printable, printableJson } from '../../core/printable.ts';
 import type { TextStream } from './stream.ts';
 import { displayWidth, fitWidth } from './width.ts';
 
@@ -100,7 +100,7 @@ class JsonProgress implements Progress {
   }
 
   #write({ phase, done, total, unit, current }: ProgressUpdate): void {
-    this.#stream.write(`${JSON.stringify({ progress: { phase, done, total, unit, current } })}\n`);
+    this.#stream.write(`${printableJson(JSON.stringify({ progress: { phase, done, total, unit, current } }))}\n`);
   }
 }
 

@@ -10,7 +10,7 @@ const GAP = '  ';
 /** Lines of a table in the manner of kubectl: padded columns, no rules. Cells may be coloured and of any script. */
 export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   const lines = [columns.map(({ title }) => title), ...rows];
-  const widths = columns.map((_, column) => Math.max(...lines.map((cells) => displayWidth(cells[column] ?? ''))));
+  const widths = columns.map((_, column) => lines.reduce((widest, cells) => Math.max(widest, displayWidth(cells[column] ?? '')), 0));
   return lines.map((cells) =>
     columns
       .map(({ align }, column) => pad(cells[column] ?? '', widths[column] ?? 0, align ?? 'left'))
@@ -21,7 +21,7 @@ export function renderTable(columns: readonly Column[], rows: readonly (readonly
 
 /** Lines of term and text, the texts aligned; for help and lists. The text is wrapped to `columns`. */
 export function renderList(items: readonly (readonly [term: string, text: string])[], columns: number, indent = '  '): string[] {
-  const widest = Math.max(0, ...items.map(([term]) => displayWidth(term)));
+  const widest = items.reduce((most, [term]) => Math.max(most, displayWidth(term)), 0);
   const textColumns = Math.max(20, columns - indent.length - widest - GAP.length);
   return items.flatMap(([term, text]) => {
     const [first = '', ...more] = wrap(text, textColumns);

@@ -19,13 +19,15 @@ export function renderReport(report: VerifyReport, look: Look): readonly string[
 
 function renderPath(report: PathReport, level: VerifyReport['level'], look: Look): readonly string[] {
   const { style } = look;
-  const lines: string[] = [];
-  const [first, ...others] = report.checkpoints;
-  if (first === undefined) lines.push(`${style.bold(printable(report.path))}: no checkpoint of a known format`);
-  else if (others.length === 0) lines.push(...renderOne(first, look));
-  else lines.push(...renderMany(report, level, look));
-  if (report.evidence.length > 0) lines.push('', style.bold('The run as a whole'), ...renderEvidence(report.evidence, {}, look));
-  return lines;
+  if (report.evidence.length === 0) return renderCheckpoints(report, level, look);
+  const evidence = renderEvidence(report.evidence, {}, look);
+  return [...renderCheckpoints(report, level, look), '', style.bold('The run as a whole'), ...evidence];
+}
+
+function renderCheckpoints(report: PathReport, level: VerifyReport['level'], look: Look): readonly string[] {
+  const [first, second] = report.checkpoints;
+  if (first === undefined) return [`${look.style.bold(printable(report.path))}: no checkpoint of a known format`];
+  return second === undefined ? renderOne(first, look) : renderMany(report, level, look);
 }
 
 function renderOne(checkpoint: CheckpointReport, look: Look): readonly string[] {
