@@ -5,7 +5,7 @@ import { isArray, isObject, parseJson } from '../json.ts';
 import type { Header } from '../safetensors/header.ts';
 import type { Directory } from '../source/directory.ts';
 import { openMember } from '../source/open-member.ts';
-import type { Chunk } from './metadata.ts';
+import { type Chunk, chunkList } from './chunks.ts';
 import { chunkFault, PairBudget } from './tiling.ts';
 
 /** One rank's part of a distributed save in safetensors files, which has no metadata file. */
@@ -32,7 +32,7 @@ export function inspectHfShards(directory: Directory, findings: Findings): void 
   }
   const budget = new PairBudget();
   for (const [name, chunks] of tensors) {
-    const fault = chunkFault(reach(chunks), chunks, budget);
+    const fault = chunkFault(reach(chunks), chunkList(chunks), budget);
     if (fault !== null) reportIncomplete(name, fault, directory, findings);
   }
 }

@@ -4,10 +4,11 @@ import type { ByteSource } from '../source/byte-source.ts';
 import type { Directory } from '../source/directory.ts';
 import { checkConsistency, checkSavedAs, type Scope } from './consistency.ts';
 import { Counters, noteNames, noteObject } from './content.ts';
-import type { DcpMetadata, StoredItem } from './metadata.ts';
+import type { DcpMetadata } from './metadata.ts';
 import { inspectObjectSlice } from './objects.ts';
+import { Places } from './places.ts';
 import { openDcpMetadata } from './read-metadata.ts';
-import { itemsByFile, openShard, reportNewerThanMarker, type ShardFile } from './shard-files.ts';
+import { openShard, reportNewerThanMarker } from './shard-files.ts';
 import { inspectTensorSlice } from './slices.ts';
 
 /** What whoever owns the checkpoint wants to hear while it is read. */
@@ -34,14 +35,15 @@ export function inspectDcpMetadata(directory: Directory, name: string, findings:
   const metadata = openDcpMetadata(directory, name, findings);
   if (metadata === null) return null;
   const file = directory.pathOf(name);
-  checkConsistency(metadata, file, options.scope, findings);
+  const places = new Places(metadata.stored);
+  checkConsistency(metadata, places, { file, scope: options.scope }, findings);
   checkSavedAs(metadata, directory, file, findings);
   noteNames(metadata, file, findings);
-  const files = itemsByFile(metadata.stored);
-  const reader = new ShardReader(metadata, findings, options);
+  const files = metadata.stored.byFile();
+  const reader = new ShardReader({ metadata, places }, findings, options);
   for (const [shardName, items] of files) {
-    const shard = openShard(directory, shardName, items, findings);
-    if (shard !== null) reader.read(shard);
+    const shard = openShard(directory, { name: shardName, stored: metadata.stored, items }, findings);
+    if (shard !== null) reader.read(shard, items);
   }
   reader.finish();
   reportNewerThanMarker(directory, name, files.keys(), findings);
@@ -50,31 +52,38 @@ export function inspectDcpMetadata(directory: Directory, name: string, findings:
 
 class ShardReader {
   readonly #metadata: DcpMetadata;
+  readonly #places: Places;
   readonly #findings: Findings;
   readonly #options: DcpOptions;
   readonly #counters = new Counters();
 
-  constructor(metadata: DcpMetadata, findings: Findings, options: DcpOptions) {
-    this.#metadata = metadata;
+  constructor(of: { readonly metadata: DcpMetadata; readonly places: Places }, findings: Findings, options: DcpOptions) {
+    this.#metadata = of.metadata;
+    this.#places = of.places;
     this.#findings = findings;
     this.#options = options;
   }
 
-  read({ source: shard, items }: ShardFile): void {
+  read(shard: ByteSource, items: Int32Array): void {
     const before = this.#findings.payloadBytes;
-    for (const item of items) {
-      // What an extension made of the bytes (compression, say) cannot be looked into.
-      if (item.isTransformed) this.#findings.payloadBytes += item.length;
-      else this.#readItem(item, shard.slice(item.start, item.length));
-    }
+    const { stored } = this.#metadata;
+    for (const item of items) if (stored.endOf(item) <= shard.size) this.#readItem(item, shard);
     this.#options.onShard?.(shard.file, this.#findings.payloadBytes - before);
   }
 
-  #readItem(item: StoredItem, source: ByteSource): void {
+  #readItem(index: number, shard: ByteSource): void {
     const findings = this.#findings;
+    const item = this.#metadata.stored.at(index);
+    // What an extension made of the bytes (compression, say) cannot be looked into.
+    if (item.isTransformed) {
+      findings.payloadBytes += item.length;
+      return;
+    }
+    const source = shard.slice(item.start, item.length);
     const tensor = this.#metadata.tensors.get(item.name);
     if (tensor !== undefined) {
-      const slice = inspectTensorSlice(source, item, tensor, findings);
+      const expected = { dtype: tensor.dtype, chunk: this.#places.chunkOf(index, tensor) };
+      const slice = inspectTensorSlice(source, item, expected, findings);
       if (slice !== null) this.#counters.note(slice, tensor, findings);
       return;
     }

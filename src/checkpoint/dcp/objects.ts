@@ -5,7 +5,7 @@ import type { PickleValue } from '../pickle/value.ts';
 import { walkPickle } from '../pickle/walk.ts';
 import type { ByteSource } from '../source/byte-source.ts';
 import { isTorchLegacy } from '../torch/legacy.ts';
-import type { StoredItem } from './metadata.ts';
+import type { StoredItem } from './stored-table.ts';
 import { isTorchSlice, reportForeign } from './slices.ts';
 
 /** Reads an object that is no tensor: a torch file, or a plain pickle. Undefined, with evidence, when it cannot be read. */

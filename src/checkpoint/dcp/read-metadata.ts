@@ -5,6 +5,7 @@ import { walkPickle } from '../pickle/walk.ts';
 import type { Directory } from '../source/directory.ts';
 import { openMember } from '../source/open-member.ts';
 import { type DcpMetadata, readDcpMetadata } from './metadata.ts';
+import { MetadataStream } from './metadata-stream.ts';
 
 /** Reads a `.metadata` file; null, with the evidence for why, when it cannot be used. */
 export function openDcpMetadata(directory: Directory, name: string, findings: Findings): DcpMetadata | null {
@@ -15,7 +16,8 @@ export function openDcpMetadata(directory: Directory, name: string, findings: Fi
     findings.add('DCP_METADATA_EMPTY', { file: source.file }, `${file} has no bytes, so nothing says what the shards hold`);
     return null;
   }
-  const result = walkPickle(source);
+  const stream = new MetadataStream();
+  const result = walkPickle(source, { consumer: stream });
   reportPickle(result, source, findings);
   if (result.value === undefined) return null;
   const trailing = source.size - (result.end ?? source.size);
@@ -26,7 +28,7 @@ export function openDcpMetadata(directory: Directory, name: string, findings: Fi
       `${trailing} bytes follow the end of the pickle ${file}`,
     );
   }
-  const metadata = readDcpMetadata(result.value);
+  const metadata = readDcpMetadata(result.value, stream);
   if (!('misshapen' in metadata)) return metadata;
   findings.add(
     metadata.limit ? 'LIMIT_EXCEEDED' : 'DCP_METADATA_SHAPE',

@@ -4,32 +4,21 @@ import { type ByteSource, memorySource } from '../source/byte-source.ts';
 import type { Directory } from '../source/directory.ts';
 import { openMember } from '../source/open-member.ts';
 import { windowedSource } from '../source/windowed-source.ts';
-import type { StoredItem } from './metadata.ts';
+import type { StoredTable } from './stored-table.ts';
 
 /** Shards up to this size are read in one go: a read for each of their items would cost more. */
 const SMALL_SHARD = 64 * 1024;
 
-/** A shard file that could be opened, and the items in it, by offset. */
-export interface ShardFile {
+/** A shard file and the items in it: indexes into the table, by their place. */
+export interface Shard {
   readonly name: string;
-  readonly source: ByteSource;
-  readonly items: readonly StoredItem[];
-}
-
-/** Items by the file they lie in, each in the order of their offsets. */
-export function itemsByFile(stored: readonly StoredItem[]): ReadonlyMap<string, readonly StoredItem[]> {
-  const files = new Map<string, StoredItem[]>();
-  for (const item of stored) {
-    const items = files.get(item.file);
-    if (items === undefined) files.set(item.file, [item]);
-    else items.push(item);
-  }
-  for (const items of files.values()) items.sort((a, b) => a.start - b.start || a.length - b.length);
-  return files;
+  readonly stored: StoredTable;
+  readonly items: Int32Array;
 }
 
 /** Opens a shard and checks that its items fill it from the first byte to the last. Null when it cannot be opened. */
-export function openShard(directory: Directory, name: string, items: readonly StoredItem[], findings: Findings): ShardFile | null {
+export function openShard(directory: Directory, shard: Shard, findings: Findings): ByteSource | null {
+  const { name } = shard;
   if (/[/\\]|^\.{0,2}$/.test(name)) {
     findings.add(
       'DCP_PATH_OUTSIDE',
@@ -40,18 +29,17 @@ export function openShard(directory: Directory, name: string, items: readonly St
   }
   const opened = openMember(directory, name, findings);
   if (opened === null) return null;
-  checkTiling(opened, items, findings);
+  checkTiling(opened, shard, findings);
   const isSmall = opened.size <= SMALL_SHARD;
-  const source = isSmall ? memorySource(opened.read(0, opened.size), opened.file, opened.base) : windowedSource(opened);
-  return { name, source, items: items.filter(({ start, length }) => start + length <= source.size) };
+  return isSmall ? memorySource(opened.read(0, opened.size), opened.file, opened.base) : windowedSource(opened);
 }
 
-function checkTiling(source: ByteSource, items: readonly StoredItem[], findings: Findings): void {
+function checkTiling(source: ByteSource, { stored, items }: Shard, findings: Findings): void {
   const { file, size } = source;
   let end = 0;
   for (const item of items) {
-    if (item.start !== end) reportBreak(item, end, file, findings);
-    end = Math.max(end, item.start + item.length);
+    if (stored.startOf(item) !== end) reportBreak(stored.at(item), end, file, findings);
+    end = Math.max(end, stored.endOf(item));
   }
   if (end === size) return;
   const where = { file, offset: Math.min(end, size), expected: `${end} bytes`, found: `${size} bytes` };
@@ -62,7 +50,7 @@ function checkTiling(source: ByteSource, items: readonly StoredItem[], findings:
   }
 }
 
-function reportBreak(item: StoredItem, end: number, file: string, findings: Findings): void {
+function reportBreak(item: { readonly name: string; readonly start: number }, end: number, file: string, findings: Findings): void {
   const isGap = item.start > end;
   const where = { file, offset: item.start, expected: String(end), found: String(item.start) };
   const message = `${printable(file)}: ${excerpt(item.name)} begins at ${item.start}, ${isGap ? 'though' : 'before'} the item in front of it ends at ${end}`;

@@ -6,7 +6,8 @@ import { TORCH_DTYPE_BYTES } from '../torch-dtypes.ts';
 import { usesChecksums } from '../torch/checksums.ts';
 import { STORED, type ZipArchive, type ZipEntry } from '../zip/archive.ts';
 import { checkOfEntry, readZip } from '../zip/read.ts';
-import type { Chunk, StoredItem, TensorItem } from './metadata.ts';
+import type { Chunk } from './chunks.ts';
+import type { StoredItem } from './stored-table.ts';
 import { volume } from './tiling.ts';
 
 const ZIP_START = Buffer.from('PK\x03\x04', 'latin1');
@@ -22,6 +23,12 @@ export interface Slice {
   readonly archive: ZipArchive;
 }
 
+/** What the metadata says is at an item's place. */
+export interface Expected {
+  readonly dtype: string | null;
+  readonly chunk: Chunk | null;
+}
+
 /** True when a torch file begins where the slice begins and ends where it ends. */
 export function isTorchSlice(source: ByteSource): boolean {
   if (source.size < ZIP_START.length + ZIP_END_BYTES || !source.read(0, 4).equals(ZIP_START)) return false;
@@ -29,7 +36,7 @@ export function isTorchSlice(source: ByteSource): boolean {
 }
 
 /** Reads the torch file of a tensor's chunk from its directory alone; its bytes are left to `--deep`. Null, with evidence, when it is none. */
-export function inspectTensorSlice(source: ByteSource, item: StoredItem, tensor: TensorItem | undefined, findings: Findings): Slice | null {
+export function inspectTensorSlice(source: ByteSource, item: StoredItem, expected: Expected, findings: Findings): Slice | null {
   if (!isTorchSlice(source)) {
     reportForeign(source, item, findings);
     return null;
@@ -37,7 +44,7 @@ export function inspectTensorSlice(source: ByteSource, item: StoredItem, tensor:
   const archive = readZip(source, findings);
   if (archive === null) return null;
   const data = archive.entries.filter(({ name }) => /(^|\/)data\/\d+$/.test(name));
-  checkDataSize({ item, source, archive }, data, tensor, findings);
+  checkDataSize({ item, source, archive }, data, expected, findings);
   compareChecksums({ item, source, archive }, new Set(data), findings);
   return { item, source, archive };
 }
@@ -50,30 +57,16 @@ export function reportForeign(source: ByteSource, item: StoredItem, findings: Fi
 }
 
 /** One storage that is too small for the chunk. Tensors of other classes may have several, or none; they are left alone. */
-function checkDataSize(slice: Slice, data: readonly ZipEntry[], tensor: TensorItem | undefined, findings: Findings): void {
+function checkDataSize(slice: Slice, data: readonly ZipEntry[], { dtype, chunk }: Expected, findings: Findings): void {
   const [entry] = data;
   const { item, source } = slice;
-  const width = TORCH_DTYPE_BYTES.get(tensor?.dtype ?? '');
-  const chunk = tensor === undefined ? undefined : chunkAt(tensor, item.offsets);
-  if (entry === undefined || data.length > 1 || width === undefined || chunk === undefined) return;
+  const width = TORCH_DTYPE_BYTES.get(dtype ?? '');
+  if (entry === undefined || data.length > 1 || width === undefined || chunk === null) return;
   const needed = volume(chunk.sizes) * width;
   if (entry.size >= needed) return;
   const where = { file: source.file, offset: source.base, expected: `${needed} bytes`, found: `${entry.size} bytes` };
   const message = `a chunk of ${excerpt(item.name)} needs ${needed} bytes of data, the torch file at its place has ${entry.size}`;
   findings.add('DCP_SLICE_SIZE', where, message);
-}
-
-const chunksByOffsets = new WeakMap<TensorItem, Map<string, Chunk>>();
-
-/** The chunk that begins there. Tensors of many ranks have very many chunks, so they are looked up, not searched. */
-function chunkAt(tensor: TensorItem, offsets: readonly number[] | null): Chunk | undefined {
-  if (tensor.chunks.length === 1) return tensor.chunks[0];
-  let chunks = chunksByOffsets.get(tensor);
-  if (chunks === undefined) {
-    chunks = new Map(tensor.chunks.map((chunk) => [chunk.offsets.join(), chunk]));
-    chunksByOffsets.set(tensor, chunks);
-  }
-  return chunks.get(offsets?.join() ?? '');
 }
 
 /**

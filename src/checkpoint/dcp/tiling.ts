@@ -1,4 +1,4 @@
-import type { Chunk } from './metadata.ts';
+import type { Chunk, Chunks } from './chunks.ts';
 
 /** Comparisons of two chunks that one checkpoint may cost; beyond them chunks are compared by volume alone. */
 export class PairBudget {
@@ -6,9 +6,10 @@ export class PairBudget {
 }
 
 /** What is wrong with the chunks of a tensor, in words, or null when they fill it without overlap. */
-export function chunkFault(size: readonly number[], chunks: readonly Chunk[], budget: PairBudget): string | null {
+export function chunkFault(size: readonly number[], chunks: Chunks, budget: PairBudget): string | null {
   let covered = 0;
-  for (const chunk of chunks) {
+  for (let index = 0; index < chunks.length; index++) {
+    const chunk = chunks.at(index);
     if (!fits(size, chunk)) return `a chunk at [${chunk.offsets.join(', ')}] of [${chunk.sizes.join(', ')}] reaches out of the tensor`;
     covered += volume(chunk.sizes);
   }
@@ -27,18 +28,28 @@ function fits(size: readonly number[], { offsets, sizes }: Chunk): boolean {
 }
 
 /** Sorted by the first offset, a chunk needs comparing only with those that begin before it ends. */
-function hasOverlap(chunks: readonly Chunk[], budget: PairBudget): boolean {
-  const sorted = chunks.filter(({ sizes }) => volume(sizes) > 0).sort((a, b) => (a.offsets[0] ?? 0) - (b.offsets[0] ?? 0));
-  for (const [index, chunk] of sorted.entries()) {
+function hasOverlap(chunks: Chunks, budget: PairBudget): boolean {
+  const order = orderByStart(chunks);
+  for (let at = 0; at < order.length; at++) {
+    const chunk = chunks.at(order[at] as number);
+    if (volume(chunk.sizes) === 0) continue;
     const end = (chunk.offsets[0] ?? 0) + (chunk.sizes[0] ?? 1);
-    for (let next = index + 1; next < sorted.length && budget.left > 0; next++) {
-      const other = sorted[next] as Chunk;
+    for (let next = at + 1; next < order.length && budget.left > 0; next++) {
+      const other = chunks.at(order[next] as number);
       if ((other.offsets[0] ?? 0) >= end) break;
       budget.left--;
-      if (intersects(chunk, other)) return true;
+      if (volume(other.sizes) > 0 && intersects(chunk, other)) return true;
     }
   }
   return false;
+}
+
+/** The indexes of the chunks by their first offset, in which writers mostly list them already. */
+function orderByStart(chunks: Chunks): Int32Array {
+  const starts = Float64Array.from({ length: chunks.length }, (_, index) => chunks.at(index).offsets[0] ?? 0);
+  const order = Int32Array.from(starts, (_, index) => index);
+  const isSorted = starts.every((start, index) => index === 0 || (starts[index - 1] as number) <= start);
+  return isSorted ? order : order.sort((a, b) => (starts[a] as number) - (starts[b] as number));
 }
 
 function intersects(a: Chunk, b: Chunk): boolean {

@@ -16,6 +16,7 @@ export class PickleCursor {
   #window: Buffer = Buffer.alloc(0);
   #windowStart = 0;
   #nextWindow = FIRST_WINDOW;
+  #lent: Buffer | undefined;
   /** Where the walk has to end; bytes that are passed over move it on. */
   #limit: number;
   readonly #mostBytes: number;
@@ -40,7 +41,9 @@ export class PickleCursor {
     if (this.position + length > this.#limit) {
       throw new PickleFailure('LIMIT_EXCEEDED', this.position, `is longer than the ${this.#mostBytes} bytes that are walked`);
     }
-    this.#window = this.#source.read(this.position, Math.max(length, this.#nextWindow));
+    // A short pickle is read once; a long one through the same memory again and again.
+    if (this.#nextWindow === LARGEST_WINDOW) this.#lent ??= Buffer.allocUnsafe(LARGEST_WINDOW);
+    this.#window = this.#source.read(this.position, Math.max(length, this.#nextWindow), this.#lent);
     this.#windowStart = this.position;
     this.#nextWindow = Math.min(LARGEST_WINDOW, this.#nextWindow * 2);
     if (this.#window.length < length) throw this.#truncated(length);

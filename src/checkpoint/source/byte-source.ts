@@ -8,8 +8,11 @@ export interface ByteSource {
   /** Where byte 0 of this source lies in the file; evidence gives offsets in the file. */
   readonly base: number;
   readonly size: number;
-  /** The bytes from `offset`, `length` of them or fewer where the source ends. Never more than `LIMITS.readBytes`. */
-  read(offset: number, length: number): Buffer;
+  /**
+   * The bytes from `offset`, `length` of them or fewer where the source ends. Never more than `LIMITS.readBytes`. Who reads a lot and
+   * keeps none of it lends `into`, which may then hold the bytes: what was read into it before is gone.
+   */
+  read(offset: number, length: number, into?: Buffer): Buffer;
   /** A part of this source, clamped to it. */
   slice(offset: number, length: number): ByteSource;
 }

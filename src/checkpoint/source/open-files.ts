@@ -28,9 +28,9 @@ export class OpenFiles {
       file: of.file,
       base,
       size,
-      read: (offset, length) => {
+      read: (offset, length, into) => {
         const from = clamp(offset, size);
-        return this.#read(of, base + from, clamp(length, size - from));
+        return this.#read(of, base + from, clamp(length, size - from), into);
       },
       slice: (offset, length) => {
         const from = clamp(offset, size);
@@ -39,12 +39,12 @@ export class OpenFiles {
     };
   }
 
-  #read(of: { real: string; file: string }, position: number, length: number): Buffer {
+  #read(of: { real: string; file: string }, position: number, length: number, into?: Buffer): Buffer {
     if (length > LIMITS.readBytes) {
       throw new SourceError('LIMIT_EXCEEDED', of.file, `${length} bytes would be read at once, at most ${LIMITS.readBytes} are`);
     }
     const handle = this.#handle(of);
-    const bytes = Buffer.allocUnsafe(length);
+    const bytes = into === undefined || into.length < length ? Buffer.allocUnsafe(length) : into;
     let filled = 0;
     try {
       while (filled < length) {
@@ -56,7 +56,7 @@ export class OpenFiles {
       throw unreadable(of.file, thrown);
     }
     this.bytesRead += filled;
-    return filled === length ? bytes : bytes.subarray(0, filled);
+    return filled === bytes.length ? bytes : bytes.subarray(0, filled);
   }
 
   #handle(of: { real: string; file: string }): number {

@@ -1,0 +1,81 @@
+import type { Chunk, Chunks } from './chunks.ts';
+import type { TensorItem } from './metadata.ts';
+import type { StoredTable } from './stored-table.ts';
+
+/** Steps of a search, on average, before it is given up: only names and offsets made to collide need more. */
+const PROBES = 64;
+const FREE = -1;
+
+/**
+ * Finds the stored items of a name and its offsets. An object has no offsets; neither has a tensor without dimensions, which is why the
+ * two look alike here.
+ */
+export class Places {
+  readonly #stored: StoredTable;
+  readonly #slots: Int32Array;
+  /** Which of its tensor's chunks an item is, by the item's index. */
+  readonly #chunks: Int32Array;
+  #probes: number;
+
+  constructor(stored: StoredTable) {
+    this.#stored = stored;
+    this.#chunks = new Int32Array(stored.length).fill(FREE);
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(stored.length * 2 + 2))).fill(FREE);
+    this.#probes = PROBES * (stored.length + 1);
+    for (let index = 0; index < stored.length && this.#probes > 0; index++) {
+      const offsets = stored.offsetsAt(index);
+      const slot = this.#slotOf(stored.nameAt(index), offsets);
+      this.#slots[slot] = index;
+    }
+    this.#probes += PROBES * (stored.length + 1);
+  }
+
+  /** False when the search had to be given up. */
+  get isComplete(): boolean {
+    return this.#probes > 0;
+  }
+
+  has(name: string, offsets: readonly number[]): boolean {
+    return this.#slots[this.#slotOf(name, offsets)] !== FREE;
+  }
+
+  /** Looks up the chunks of a tensor; the answer is how many of them have no place. */
+  match(name: string, chunks: Chunks): number {
+    let missing = 0;
+    for (let chunk = 0; chunk < chunks.length; chunk++) {
+      const item = this.#slots[this.#slotOf(name, chunks.at(chunk).offsets)] as number;
+      if (item === FREE) missing++;
+      else this.#chunks[item] = chunk;
+    }
+    return missing;
+  }
+
+  /** The chunk at an item's place, once its tensor was matched; a lone one may be anywhere. */
+  chunkOf(item: number, { chunks }: TensorItem): Chunk | null {
+    const chunk = chunks.length === 1 ? 0 : (this.#chunks[item] ?? FREE);
+    return chunk === FREE ? null : chunks.at(chunk);
+  }
+
+  #slotOf(name: string, offsets: readonly number[]): number {
+    const id = this.#stored.names.find(name) ?? 0xffff_ffff;
+    let hash = Math.imul(id ^ 0x9e37_79b9, 0x85eb_ca6b);
+    for (const offset of offsets) {
+      hash = Math.imul(hash ^ (hash >>> 15) ^ (offset % 0x1_0000_0000), 0x2c1b_3c6d);
+      hash = Math.imul(hash ^ (hash >>> 12) ^ Math.floor(offset / 0x1_0000_0000), 0x297a_2d39);
+    }
+    const mask = this.#slots.length - 1;
+    let slot = (hash ^ (hash >>> 15)) & mask;
+    for (; this.#probes > 0; slot = (slot + 1) & mask) {
+      const index = this.#slots[slot] as number;
+      if (index === FREE || this.#isAt(index, id, offsets)) break;
+      this.#probes--;
+    }
+    return slot;
+  }
+
+  #isAt(index: number, id: number, offsets: readonly number[]): boolean {
+    if (this.#stored.nameIdAt(index) !== id) return false;
+    const found = this.#stored.offsetsAt(index);
+    return found.length === offsets.length && found.every((offset, dimension) => offset === offsets[dimension]);
+  }
+}
