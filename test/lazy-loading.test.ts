@@ -15,6 +15,20 @@ const OWN: Readonly<Record<string, { readonly args: readonly string[]; readonly 
     args: ['probe', '--quick', 'docs'],
     own: ['cli/commands/probe.ts', 'cli/probe/', 'checkpoint/storage/'],
   },
+  ...Object.fromEntries(
+    (
+      [
+        ['seal', 'test/fixtures/whole/no-such-checkpoint'],
+        ['ls', 'examples/checkpoints/trainer-run'],
+        ['resume', 'examples/checkpoints/trainer-run', '--look-only'],
+        ['prune', 'examples/checkpoints/trainer-run', '--keep=1', '--dry-run'],
+        ['pin', 'examples/checkpoints/trainer-run/checkpoint-2'],
+        ['unpin', 'examples/checkpoints/trainer-run/checkpoint-2'],
+        ['rollback', 'examples/checkpoints/trainer-run', '--undo'],
+        ['quarantine', 'examples/checkpoints/trainer-run'],
+      ] as const
+    ).map((args) => [args[0], { args, own: [`cli/commands/${args[0]}.ts`, 'cli/store/', 'cli/verify/render-verdict.ts', 'checkpoint/'] }]),
+  ),
   explain: { args: ['explain'], own: ['cli/commands/explain.ts', 'checkpoint/evidence/'] },
   // These two speak about the other commands: they load the definitions of all, and the library of none.
   completion: { args: ['completion', 'bash'], own: ['cli/commands/', 'cli/completion/'] },

@@ -1,3 +1,4 @@
+import { REMOTE_ERROR_CODES } from './error-codes-remote.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
 interface ErrorKind {
@@ -53,6 +54,12 @@ export const ERROR_CODES = {
     title: 'The volume failed while a checkpoint was sealed',
     explain:
       'Reading, writing or syncing failed with an error of the system, which the message carries. After a failed sync the kernel may have dropped the bytes, so the save is given up and never tried again from the same files. Every earlier checkpoint is as it was. Look at the volume and the kernel’s log.',
+  },
+  STORAGE_NOT_SUITED: {
+    exit: EXIT.notWritten,
+    title: 'This storage cannot hold a run',
+    explain:
+      'On this file system (a mount of an object store, for example) a rename is not one step, or not possible, or nobody can say. Then neither a save can be committed in one step nor an older attempt be kept from committing. Keep the run on a disk or a network file system. `holdfast probe PATH` tells what lies under a path.',
   },
   RUN_DAMAGED: {
     exit: EXIT.noInput,
@@ -131,6 +138,7 @@ export const ERROR_CODES = {
     explain:
       'A write or a sync that the storage should have done failed; the message carries the reason of the system, such as ENOSPC (full), EDQUOT (over a quota) or EIO (the device or the server failed). What was written is removed again. A save would meet the same failure.',
   },
+  ...REMOTE_ERROR_CODES,
   INTERRUPTED: {
     exit: EXIT.interrupted,
     title: 'Stopped by Ctrl-C',

@@ -15,7 +15,7 @@ import { rememberSealed } from './last-good-cache.ts';
 import { at, BESIDE_SUFFIX, MANIFEST_NAME, STAGED_MANIFEST, STORE_FOLDER } from './layout.ts';
 import { formatManifest, type Manifest, MANIFEST_SCHEMA, type SealedFile } from './manifest.ts';
 import { readManifestFile } from './read-seals.ts';
-import type { OpenStore } from './store.ts';
+import { openForWriting, type OpenStore, type Store } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
 import { type FoundFile, walkFiles } from './walk-files.ts';
 
@@ -35,6 +35,7 @@ export interface Adopted extends Sealed {
   /** It was sealed before, and still is what was sealed. */
   readonly wasSealed: boolean;
   readonly bytes: number;
+  readonly manifestFile: string;
 }
 
 /** Where the pieces of the checkpoint lie that shall be sealed. */
@@ -55,28 +56,42 @@ const NO_GANG = 'none';
  * the attempt's staging, which a newer attempt fences like any commit. The files themselves are not touched. One that lies outside the
  * run's folder is moved into it at the end.
  */
-export async function adopt(store: OpenStore, path: string, options: AdoptOptions = {}): Promise<Adopted> {
-  const place = locate(store, resolve(path));
-  const known = await alreadySealed(store, place, options);
-  if (known !== null) return moveIntoRun(store, place, known);
-  const before = listFiles(store, place);
+export async function adopt(opened: Store, path: string, options: AdoptOptions = {}): Promise<Adopted> {
+  const place = locate(opened, resolve(path));
+  const known = await alreadySealed(opened, place, options);
+  if (known !== null) return known;
+  const before = listFiles(opened, place);
   const report = await judgeWhole(place, options);
   const step = options.step ?? report?.step ?? stepOfName(place.name);
   if (step === null) throw notSealable(place.path, 'does not say its step, neither inside nor by its name', 'Tell it with --step.');
-  const { signal, onBytes, attempt } = options;
+  // Only now is anything written: a folder in which nothing can be sealed does not become that of a run.
+  const store = openForWriting(opened);
   try {
-    const files = await sealFiles(place.root, before.files, {
-      ...(signal === undefined ? {} : { signal }),
-      onBytes: (done, total) => onBytes?.('seal', done, total),
-    });
-    assertUnchanged(before.files, listFiles(store, place).files, place);
+    const files = await readWhole(store, place, before, options);
     syncAll(store, place, before);
-    const worldSize = options.worldSize ?? report?.content.worldSize ?? 1;
-    const manifest = putManifest(store, place, { step, worldSize, format: report?.format?.id ?? null, files, attempt });
+    const manifest = putManifest(store, place, { ...factsOf(report, options), step, files });
     return moveIntoRun(store, place, { ...sealedAt(place, manifest), wasSealed: false });
   } catch (thrown) {
     throw storeError(thrown, 'seal', place.path);
   }
+}
+
+function factsOf(report: CheckpointReport | null, { worldSize, attempt }: AdoptOptions): Omit<Facts, 'step' | 'files'> {
+  return { worldSize: worldSize ?? report?.content.worldSize ?? 1, format: report?.format?.id ?? null, attempt };
+}
+
+async function readWhole(
+  store: OpenStore,
+  place: Place,
+  { files }: Listed,
+  { signal, onBytes }: AdoptOptions,
+): Promise<readonly SealedFile[]> {
+  const sealed = await sealFiles(place.root, files, {
+    ...(signal === undefined ? {} : { signal }),
+    onBytes: (done, total) => onBytes?.('seal', done, total),
+  });
+  assertUnchanged(files, listFiles(store, place).files, place);
+  return sealed;
 }
 
 /** Every file, every folder on the way to it, and the name of the checkpoint itself: who wrote them may have synced nothing. */
@@ -88,10 +103,10 @@ function syncAll({ fs }: OpenStore, { root, path }: Place, { files, folders }: L
 
 function sealedAt(place: Place, manifest: Manifest): Omit<Adopted, 'wasSealed'> {
   const bytes = manifest.files.reduce((sum, { size }) => sum + size, 0);
-  return { name: place.name, path: place.path, manifest, bytes };
+  return { name: place.name, path: place.path, manifest, manifestFile: place.manifestFile, bytes };
 }
 
-function locate({ fs, path: run }: OpenStore, path: string): Place {
+function locate({ fs, path: run }: Store, path: string): Place {
   const stat = fs.stat(path);
   if (stat === null)
     throw new HoldfastError('PATH_NOT_FOUND', { message: `${printable(path)} does not exist`, hint: 'Check the spelling.' });
@@ -107,20 +122,21 @@ function locate({ fs, path: run }: OpenStore, path: string): Place {
 }
 
 /** The seal it has already, when it is of this run and intact. A broken or foreign one is never written over. */
-async function alreadySealed(store: OpenStore, place: Place, { signal }: AdoptOptions): Promise<Adopted | null> {
-  const parsed = readManifestFile(store.fs, place.manifestFile);
+async function alreadySealed(opened: Store, place: Place, { signal }: AdoptOptions): Promise<Adopted | null> {
+  const parsed = readManifestFile(opened.fs, place.manifestFile);
   if (parsed === null) return null;
   const hint = 'Remove its manifest, if you are sure that the files are good, and seal it again.';
   if (!parsed.ok) {
     throw new HoldfastError('CHECKPOINT_NOT_GOOD', { message: `the manifest of ${printable(place.path)} ${parsed.reason}`, hint });
   }
   const { manifest } = parsed;
+  const store = openForWriting(opened);
   if (manifest.run !== store.run) {
     const message = `${printable(place.path)} is sealed as a checkpoint of run ${printable(manifest.run)}, not of ${printable(store.run)}`;
     throw new HoldfastError('RUN_FOREIGN', { message, hint });
   }
   const checked = await checkSealed(store, { ...place, manifest }, 'deep', signal === undefined ? {} : { signal });
-  if (checked.state === 'good') return { ...sealedAt(place, manifest), wasSealed: true };
+  if (checked.state === 'good') return moveIntoRun(store, place, { ...sealedAt(place, manifest), wasSealed: true });
   throw new HoldfastError('CHECKPOINT_NOT_GOOD', { message: `${printable(place.path)} is sealed, but ${checked.reason}`, hint });
 }
 
@@ -129,7 +145,7 @@ interface Listed {
   readonly folders: readonly string[];
 }
 
-function listFiles({ fs }: OpenStore, place: Place): Listed {
+function listFiles({ fs }: Store, place: Place): Listed {
   if (place.kind === 'files') {
     const stat = fs.stat(place.path);
     if (stat?.kind !== 'file') throw changed(place);
@@ -287,7 +303,11 @@ function moveIntoRun(store: OpenStore, place: Place, adopted: Adopted): Adopted 
   } catch (thrown) {
     throw storeError(thrown, 'move into the run', place.path);
   }
-  return finished(store, { ...adopted, path: target });
+  return finished(store, {
+    ...adopted,
+    path: target,
+    manifestFile: place.kind === 'files' ? `${target}${BESIDE_SUFFIX}` : join(target, MANIFEST_NAME),
+  });
 }
 
 function finished(store: OpenStore, adopted: Adopted): Adopted {

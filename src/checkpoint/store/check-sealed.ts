@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { printable } from '../../core/printable.ts';
+import { EVIDENCE_CODES, type EvidenceCode } from '../evidence/catalogue.ts';
 import type { Evidence } from '../evidence/evidence.ts';
 import { SourceError } from '../source/source-error.ts';
+import type { Verdict } from '../verdict.ts';
 import { verifyPaths } from '../verify.ts';
 import { checksumFiles } from './checksum-files.ts';
 import type { SealedFile } from './manifest.ts';
@@ -12,14 +14,19 @@ import { isInputOutputError } from './store-error.ts';
 export type CheckLevel = 'quick' | 'deep';
 
 /** What became of a checkpoint when it was held against its seal. */
-export type Checked =
-  | { readonly state: 'good'; readonly level: CheckLevel }
-  /** It is not what was sealed, or what was sealed cannot be loaded. */
-  | { readonly state: 'bad'; readonly code: string; readonly reason: string }
-  /** The disk would not say; no proof of anything. */
-  | { readonly state: 'unreadable'; readonly code: string; readonly reason: string }
-  /** Somebody has it open for writing. */
-  | { readonly state: 'busy'; readonly code: string; readonly reason: string };
+export type Checked = { readonly state: 'good'; readonly level: CheckLevel; readonly verdict: Verdict } | Problem;
+
+export interface Problem {
+  /**
+   * - `bad`: it is not what was sealed, or what was sealed cannot be loaded
+   * - `unreadable`: the disk would not say; no proof of anything
+   * - `busy`: somebody has it open for writing
+   */
+  readonly state: 'bad' | 'unreadable' | 'busy';
+  readonly verdict: Verdict;
+  readonly code: EvidenceCode;
+  readonly reason: string;
+}
 
 export interface CheckOptions {
   readonly signal?: AbortSignal;
@@ -37,11 +44,14 @@ export async function checkSealed(store: Store, sealed: SealedCheckpoint, level:
     const bytes = await checkBytes(sealed, options);
     if (bytes !== null) return bytes;
   }
-  return (await checkFormat(sealed, options)) ?? { state: 'good', level };
+  const format = await checkFormat(sealed, options);
+  if (typeof format !== 'string') return format;
+  // The seal covers every byte, so that after a deep check nothing is left unchecked.
+  return { state: 'good', level, verdict: format === 'UNCHECKED' && level === 'deep' ? 'RESUMABLE' : format };
 }
 
 /** Names and sizes; null when all are as sealed. */
-export function checkPresence({ fs }: Store, { root, manifest }: SealedCheckpoint): Exclude<Checked, { state: 'good' }> | null {
+export function checkPresence({ fs }: Store, { root, manifest }: SealedCheckpoint): Problem | null {
   for (const { path, size } of manifest.files) {
     try {
       const stat = fs.stat(join(root, path));
@@ -51,14 +61,14 @@ export function checkPresence({ fs }: Store, { root, manifest }: SealedCheckpoin
         return bad('MANIFEST_SIZE', `${printable(path)} has ${stat.size} bytes, but ${size} were sealed`);
       }
     } catch (thrown) {
-      if (isInputOutputError(thrown)) return { state: 'unreadable', code: 'FILE_NOT_READABLE', reason: message(thrown) };
+      if (isInputOutputError(thrown)) return unreadable(message(thrown));
       return bad('FILE_MISSING', `${printable(path)} is missing`);
     }
   }
   return null;
 }
 
-async function checkBytes(sealed: SealedCheckpoint, { signal, onBytes }: CheckOptions): Promise<Checked | null> {
+async function checkBytes(sealed: SealedCheckpoint, { signal, onBytes }: CheckOptions): Promise<Problem | null> {
   const { root, manifest, name } = sealed;
   const { files, problems } = await checksumFiles(root, manifest.files, {
     ...(signal === undefined ? {} : { signal }),
@@ -66,7 +76,7 @@ async function checkBytes(sealed: SealedCheckpoint, { signal, onBytes }: CheckOp
   });
   const refused = problems.find(({ isUnreadable }) => isUnreadable);
   if (refused !== undefined) {
-    return { state: 'unreadable', code: 'FILE_NOT_READABLE', reason: `${printable(refused.path)} ${refused.problem}` };
+    return unreadable(`${printable(refused.path)} ${refused.problem}`);
   }
   const [short] = problems;
   if (short !== undefined) return bad('MANIFEST_SIZE', `${printable(short.path)}: ${short.problem}`);
@@ -84,26 +94,34 @@ function differingPart(sealed: SealedFile | undefined, found: SealedFile): numbe
 /** Evidence that is no reason to doubt a seal: a run may name and count its steps as it likes. */
 const IGNORED = new Set(['STEP_NOT_AS_NAMED']);
 
-async function checkFormat({ path, root, kind, manifest }: SealedCheckpoint, { signal }: CheckOptions): Promise<Checked | null> {
+/** What the reader of its format says: the verdict, or what is wrong with it. A format nobody knows has only its seal. */
+async function checkFormat({ path, root, kind, manifest }: SealedCheckpoint, { signal }: CheckOptions): Promise<Verdict | Problem> {
   const given = kind === 'directory' ? path : join(root, manifest.files[0]?.path ?? '');
   const report = await verifyPaths([given], { level: 'quick', signal: signal ?? new AbortController().signal }).catch((thrown: unknown) => {
     if (thrown instanceof SourceError || isInputOutputError(thrown)) return null;
     throw thrown;
   });
-  if (report === null) return { state: 'unreadable', code: 'FILE_NOT_READABLE', reason: 'its structure cannot be read' };
-  const evidence = report.paths.flatMap(({ checkpoints }) => checkpoints.flatMap((checkpoint) => checkpoint.evidence));
+  if (report === null) return unreadable('its structure cannot be read');
+  const checkpoints = report.paths.flatMap((one) => one.checkpoints);
+  const evidence = checkpoints.flatMap((checkpoint) => checkpoint.evidence);
   const find = (...effects: readonly Evidence['effect'][]) =>
     evidence.find(({ code, effect }) => effects.includes(effect) && !IGNORED.has(code));
   const busy = find('in-progress');
-  if (busy !== undefined) return { state: 'busy', code: busy.code, reason: busy.message };
-  const unreadable = evidence.find(({ code }) => code === 'FILE_NOT_READABLE');
-  if (unreadable !== undefined) return { state: 'unreadable', code: unreadable.code, reason: unreadable.message };
+  if (busy !== undefined) return { state: 'busy', verdict: 'IN_PROGRESS', code: busy.code, reason: busy.message };
+  const refused = evidence.find(({ code }) => code === 'FILE_NOT_READABLE');
+  if (refused !== undefined) return unreadable(refused.message);
   const wrong = find('corrupt', 'partial', 'zombie');
-  return wrong === undefined ? null : bad(wrong.code, wrong.message);
+  return wrong === undefined ? (checkpoints[0]?.verdict ?? 'UNKNOWN') : bad(wrong.code, wrong.message);
 }
 
-function bad(code: string, reason: string): Extract<Checked, { state: 'bad' }> {
-  return { state: 'bad', code, reason };
+const VERDICTS: Readonly<Partial<Record<Evidence['effect'], Verdict>>> = { partial: 'PARTIAL', zombie: 'ZOMBIE' };
+
+function bad(code: EvidenceCode, reason: string): Problem {
+  return { state: 'bad', verdict: VERDICTS[EVIDENCE_CODES[code].effect] ?? 'CORRUPT', code, reason };
+}
+
+function unreadable(reason: string): Problem {
+  return { state: 'unreadable', verdict: 'UNKNOWN', code: 'FILE_NOT_READABLE', reason };
 }
 
 function message(thrown: unknown): string {

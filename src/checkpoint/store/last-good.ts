@@ -3,7 +3,7 @@ import { type CheckLevel, type CheckOptions, checkSealed } from './check-sealed.
 import { type LastGoodCache, readCache, writeCache } from './last-good-cache.ts';
 import { quarantine } from './quarantine.ts';
 import { type BrokenSeal, type Scan, scan, type SealedCheckpoint } from './scan.ts';
-import { type OpenStore, openRun, type Store } from './store.ts';
+import { openForWriting, type Store } from './store.ts';
 
 export interface LastGoodOptions extends CheckOptions {
   /** `auto`: quick, and deep where the bytes may have changed since they were last seen. */
@@ -97,16 +97,11 @@ function skip(
 /** On a volume that cannot be written the bad one stays, and is passed by every time. */
 function moveAside(store: Store, checkpoint: SealedCheckpoint | BrokenSeal, why: { code: string; reason: string }): string | null {
   try {
-    return quarantine(writable(store), checkpoint, why)?.path ?? null;
+    return quarantine(openForWriting(store), checkpoint, why)?.path ?? null;
   } catch (thrown) {
     if (thrown instanceof HoldfastError && (thrown.code === 'STORE_NOT_WRITABLE' || thrown.code === 'STORE_FULL')) return null;
     throw thrown;
   }
-}
-
-function writable(store: Store): OpenStore {
-  const { fs, clock, makeId, bootId, path, run } = store;
-  return run === null ? openRun(path, { fs, clock, makeId, bootId }) : { ...store, run };
 }
 
 function remember(

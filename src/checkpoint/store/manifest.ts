@@ -10,7 +10,7 @@ export const MANIFEST_SCHEMA = 'holdfast.manifest/1';
 /** Checksums are over parts of this many bytes; the last one of a file may be shorter. */
 export const PART_BYTES = 8 * 1024 * 1024;
 /** Ranks beyond this are taken for a damaged number. */
-export const MAX_WORLD_SIZE = 1_000_000;
+const MAX_WORLD_SIZE = 1_000_000;
 
 /** One file as it was sealed. */
 export interface SealedFile {

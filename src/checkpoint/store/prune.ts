@@ -6,9 +6,9 @@ import { at } from './layout.ts';
 import { listPins } from './pins.ts';
 import { partsOf } from './quarantine.ts';
 import { readManifestFile } from './read-seals.ts';
-import { type Kept, planRetention, type Retention } from './retention.ts';
+import { type Kept, planRetention, type Retention, type RetentionPlan } from './retention.ts';
 import type { SealedCheckpoint } from './scan.ts';
-import type { OpenStore } from './store.ts';
+import type { Store } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
 
 export interface PruneOptions extends Omit<LastGoodOptions, 'isReadOnly'> {
@@ -33,50 +33,47 @@ const MAX_ROUNDS = 20;
  * can go. It is looked at again before every single deletion: should it turn out bad meanwhile, the next older one takes its place, and the
  * plan is made anew. Deleting is: move to the trash, sync, delete.
  */
-export async function prune(store: OpenStore, options: PruneOptions): Promise<Pruned> {
+export async function prune(store: Store, options: PruneOptions): Promise<Pruned> {
   const { retention, isDryRun = false, ...how } = options;
   const removed: SealedCheckpoint[] = [];
   if (!isDryRun) emptyTrash(store);
   for (let round = 0; ; round++) {
     options.signal?.throwIfAborted();
     const found = await lastGood(store, { ...how, isReadOnly: isDryRun });
-    const facts = { sealed: found.scan.sealed, lastGood: found.checkpoint, pins: listPins(store), nowMs: store.clock.now() };
-    const skipped = new Set(found.skipped.map(({ name }) => name));
-    const plan = planRetention({ ...facts, sealed: facts.sealed.filter(({ name }) => !skipped.has(name)) }, retention);
-    const stopped = isDryRun || found.checkpoint === null ? plan.remove : removeAll(store, found.checkpoint, plan.remove, removed);
-    if (isDryRun) removed.push(...plan.remove);
-    if (isDryRun || found.checkpoint === null || stopped.length === 0 || round >= MAX_ROUNDS) {
-      return { lastGood: found, keep: plan.keep, removed, removedBytes: removed.reduce((sum, one) => sum + bytesOf(one), 0) };
-    }
+    const { keep, remove } = planFor(store, found, retention);
+    if (isDryRun) removed.push(...remove);
+    else if (found.checkpoint !== null && !removeAll(store, found.checkpoint, remove, removed) && round < MAX_ROUNDS) continue;
+    return { lastGood: found, keep, removed, removedBytes: removed.reduce((sum, one) => sum + bytesOf(one), 0) };
   }
+}
+
+function planFor(store: Store, { scan, checkpoint, skipped }: LastGood, retention: Retention): RetentionPlan {
+  const passedBy = new Set(skipped.filter(({ quarantined }) => quarantined !== null).map(({ name }) => name));
+  const sealed = scan.sealed.filter(({ name }) => !passedBy.has(name));
+  return planRetention({ sealed, lastGood: checkpoint, pins: listPins(store), nowMs: store.clock.now() }, retention);
 }
 
 export function bytesOf({ manifest }: SealedCheckpoint): number {
   return manifest.files.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Removes one after the other while the keeper stands; gives back those it did not come to. */
-function removeAll(
-  store: OpenStore,
-  keeper: SealedCheckpoint,
-  remove: readonly SealedCheckpoint[],
-  removed: SealedCheckpoint[],
-): readonly SealedCheckpoint[] {
-  for (const [index, checkpoint] of remove.entries()) {
-    if (!stands(store, keeper)) return remove.slice(index);
+/** Removes one after the other; false when the keeper did not stand any more before all were gone. */
+function removeAll(store: Store, keeper: SealedCheckpoint, remove: readonly SealedCheckpoint[], removed: SealedCheckpoint[]): boolean {
+  for (const checkpoint of remove) {
+    if (!stands(store, keeper)) return false;
     discard(store, checkpoint);
     removed.push(checkpoint);
   }
-  return [];
+  return true;
 }
 
 /** The seal is there and names and sizes are as it says. */
-function stands(store: OpenStore, keeper: SealedCheckpoint): boolean {
+function stands(store: Store, keeper: SealedCheckpoint): boolean {
   const parsed = readManifestFile(store.fs, keeper.manifestFile);
   return parsed?.ok === true && parsed.manifest.save === keeper.manifest.save && checkPresence(store, keeper) === null;
 }
 
-function discard(store: OpenStore, checkpoint: SealedCheckpoint): void {
+function discard(store: Store, checkpoint: SealedCheckpoint): void {
   const { fs, path } = store;
   const grave = at.store(path, 'trash', store.makeId());
   try {
@@ -99,7 +96,7 @@ function discard(store: OpenStore, checkpoint: SealedCheckpoint): void {
 }
 
 /** Finishes deletions that were interrupted, and removes what fenced attempts had staged. */
-function emptyTrash({ fs, path }: OpenStore): void {
+function emptyTrash({ fs, path }: Store): void {
   for (const folder of ['trash', 'fenced']) {
     try {
       for (const name of fs.list(at.store(path, folder))) removeTree(fs, at.store(path, folder, name));

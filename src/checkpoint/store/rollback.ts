@@ -6,7 +6,7 @@ import { isCount } from './manifest.ts';
 import type { Store } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
 
-export const ROLLBACK_SCHEMA = 'holdfast.rollback/1';
+const ROLLBACK_SCHEMA = 'holdfast.rollback/1';
 
 /** A person's decision that newer checkpoints shall not count, without deleting them. */
 export interface Rollback {

@@ -9,6 +9,7 @@ import { type DurableFs, realFs } from './durable-fs.ts';
 import { at, STORE_FOLDER, STORE_FOLDERS } from './layout.ts';
 import { readSeals, runOfSeals } from './read-seals.ts';
 import { isCode, storeError } from './store-error.ts';
+import { assertSuited } from './suitability.ts';
 
 /** What the store touches of the world; every part can be replaced by a test. */
 export interface World {
@@ -32,7 +33,7 @@ export type OpenStore = Store & { readonly run: string };
 
 const RUN_SCHEMA = 'holdfast.run/1';
 
-export function realWorld(parts: Partial<World> = {}): World {
+function realWorld(parts: Partial<World> = {}): World {
   return { fs: realFs, clock: realClock, makeId: randomUUID, bootId: readBootId(), ...parts };
 }
 
@@ -62,7 +63,25 @@ export function openRun(path: string, parts: Partial<World> & { readonly run?: s
   }
 }
 
+/** A store that was opened to read, now to write. */
+export function openForWriting(store: Store): OpenStore {
+  const { fs, clock, makeId, bootId, path, run } = store;
+  return run === null ? openRun(path, { fs, clock, makeId, bootId }) : { ...store, run };
+}
+
+/** Opens the folder of a run to change what is sealed there; one in which nothing ever was is refused rather than made a run. */
+export function openExistingRun(path: string, parts: Partial<World> = {}): OpenStore {
+  const store = readRun(path, parts);
+  if (store.run !== null) return { ...store, run: store.run };
+  if (readSeals(store.fs, path).length > 0) return openRun(path, parts);
+  throw new HoldfastError('NOT_SEALED', {
+    message: `nothing was ever sealed in ${printable(path)}`,
+    hint: 'Is this the folder of a run? holdfast seal PATH seals a checkpoint in it.',
+  });
+}
+
 function createRun({ fs, makeId }: World, path: string, run: string): string {
+  assertSuited(path);
   const temporary = join(path, `.tmp-holdfast-${makeId()}`);
   fs.mkdir(temporary);
   for (const name of STORE_FOLDERS) fs.mkdir(join(temporary, name));

@@ -13,6 +13,46 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./probe.ts')).probe,
   },
   {
+    name: 'seal',
+    summary: 'Make a finished checkpoint provably whole and durable',
+    load: async () => (await import('./seal.ts')).seal,
+  },
+  {
+    name: 'ls',
+    summary: 'The sealed checkpoints of a run, the last good one marked',
+    load: async () => (await import('./ls.ts')).ls,
+  },
+  {
+    name: 'resume',
+    summary: 'Where does the run resume?',
+    load: async () => (await import('./resume.ts')).resume,
+  },
+  {
+    name: 'prune',
+    summary: 'Delete old checkpoints, never the last good one',
+    load: async () => (await import('./prune.ts')).prune,
+  },
+  {
+    name: 'pin',
+    summary: 'Keep a checkpoint whatever prune is told',
+    load: async () => (await import('./pin.ts')).pin,
+  },
+  {
+    name: 'unpin',
+    summary: 'Let prune decide about a checkpoint again',
+    load: async () => (await import('./unpin.ts')).unpin,
+  },
+  {
+    name: 'rollback',
+    summary: 'Resume from an older checkpoint, or start fresh, without deleting',
+    load: async () => (await import('./rollback.ts')).rollback,
+  },
+  {
+    name: 'quarantine',
+    summary: 'The checkpoints that were moved aside, and why',
+    load: async () => (await import('./quarantine.ts')).quarantine,
+  },
+  {
     name: 'explain',
     summary: 'What a code of evidence or of an error means, and what to do',
     load: async () => (await import('./explain.ts')).explain,

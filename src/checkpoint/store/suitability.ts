@@ -1,0 +1,27 @@
+import { HoldfastError } from '../../core/errors.ts';
+import { printable } from '../../core/printable.ts';
+import { commitRule } from '../storage/commit-rule.ts';
+import { roomOf } from '../storage/space.ts';
+import { describeStorage } from '../storage/storage.ts';
+import { storageWarnings } from '../storage/warnings.ts';
+
+/** Refuses storage on which a rename is not one step: neither the commit nor the fence against an older attempt would hold there. */
+export function assertSuited(path: string): void {
+  const storage = describeStorage(path);
+  const { protocol, reason, wayOut } = commitRule({ ...storage, capabilities: null });
+  if (protocol === 'rename') return;
+  throw new HoldfastError('STORAGE_NOT_SUITED', {
+    message: `no run can be kept in ${printable(path)}. ${reason}`,
+    hint: wayOut ?? 'Save on a disk or a network file system, and copy finished checkpoints here. `holdfast probe PATH` tells more.',
+  });
+}
+
+/** What whoever keeps a run there must know, because it costs checkpoints to ignore it. */
+export function storageConcerns(path: string): readonly string[] {
+  const storage = describeStorage(path);
+  const commit = commitRule({ ...storage, capabilities: null });
+  const room = roomOf(storage.space, { evictionLine: null, ephemeral: null });
+  return storageWarnings({ storage, commit, room, evictionLine: null, leftover: null })
+    .filter(({ level }) => level === 'loud')
+    .map(({ message }) => message);
+}

@@ -1,0 +1,68 @@
+import { formatBytes } from '../../core/bytes.ts';
+import { EXIT, type ExitCode } from '../../core/exit-codes.ts';
+import { printable } from '../../core/printable.ts';
+import { defineCommand } from '../command.ts';
+import { someText, wholeNumber } from '../store/parse-options.ts';
+
+export const seal = defineCommand({
+  description:
+    'Seals a finished checkpoint that any tool has made: reads every byte and holds it against the checksums its format stores, records a checksum of every part in a small manifest, syncs everything, and makes it the last good one. The files stay exactly as they are.',
+  operand: { name: 'PATH', description: 'A checkpoint directory, or a checkpoint that is a single file', count: 'many', complete: 'paths' },
+  options: {
+    run: {
+      kind: 'value',
+      value: 'FOLDER',
+      parse: someText('the folder of a run'),
+      description: 'The folder of the run; by default the one the checkpoint lies in. From elsewhere on the same volume it is moved there',
+    },
+    step: {
+      kind: 'value',
+      value: 'STEP',
+      parse: wholeNumber('a step', 0),
+      description: 'Its step, where neither its files nor its name say it',
+    },
+    accept: {
+      kind: 'choice',
+      choices: ['resumable', 'weights', 'anything'],
+      default: 'resumable',
+      description: 'What is good enough: training can resume from it, also bare weights, also formats Holdfast does not know',
+    },
+    attempt: {
+      kind: 'value',
+      value: 'NUMBER',
+      parse: wholeNumber('an attempt', 0),
+      description: 'Refuse when this is not the newest attempt of the run any more; by default it is sealed for the newest',
+    },
+    'world-size': {
+      kind: 'value',
+      value: 'RANKS',
+      parse: wholeNumber('a world size', 1),
+      description: 'How many ranks wrote it, where it does not say so itself',
+    },
+  },
+  examples: [
+    { line: 'seal runs/gpt2/checkpoint-500', description: 'Prove it, record its checksums, and make it the last good one' },
+    { line: 'seal --run runs/gpt2 /tmp/export/step-500', description: 'The same, and move it into the folder of the run' },
+    { line: 'seal --accept=weights exports/model.safetensors', description: 'A model without training state' },
+  ],
+
+  async run({ values, operands, output, clock, signal }): Promise<ExitCode> {
+    const { sealPath } = await import('../store/seal-path.ts');
+    const sealed = [];
+    for (const path of operands) {
+      const one = await sealPath(path, { ...values, clock, signal, onProgress: (progress) => output.progress.update(progress) });
+      sealed.push(one);
+      if (output.json) continue;
+      const { style } = output;
+      if (output.quiet) output.print(one.path);
+      else {
+        const facts = `step ${one.step} · attempt ${one.attempt} · ${one.files} ${one.files === 1 ? 'file' : 'files'} · ${formatBytes(one.bytes)}`;
+        const label = one.wasSealed ? 'STILL SEALED' : 'SEALED';
+        output.print(`${style.green(label)}  ${style.bold(printable(one.path))}`, style.dim(`  ${facts} · ${printable(one.manifest)}`));
+      }
+      for (const warning of one.warnings) output.note(`warning: ${warning}`);
+    }
+    if (output.json) output.printJson({ schema: 'holdfast.seal/1', sealed });
+    return EXIT.ok;
+  },
+});

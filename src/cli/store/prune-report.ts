@@ -1,0 +1,53 @@
+import type { Skipped } from '../../checkpoint/store/last-good.ts';
+import { bytesOf, prune } from '../../checkpoint/store/prune.ts';
+import type { KeepReason, Retention } from '../../checkpoint/store/retention.ts';
+import { openExistingRun, readRun } from '../../checkpoint/store/store.ts';
+import type { Clock } from '../../core/clock.ts';
+
+interface PruneOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly retention: Retention;
+  readonly level: 'auto' | 'deep';
+  readonly isDryRun: boolean;
+}
+
+interface Row {
+  readonly path: string;
+  readonly step: number;
+  readonly attempt: number;
+  readonly bytes: number;
+}
+
+/** What `prune --json` prints; documented in docs/reference/store-json.md. */
+export interface PruneReport {
+  readonly schema: 'holdfast.prune/1';
+  readonly isDryRun: boolean;
+  /** The checkpoint that was verified before anything went. */
+  readonly lastGood: string | null;
+  readonly kept: readonly (Row & { readonly because: readonly KeepReason[] })[];
+  readonly removed: readonly Row[];
+  readonly removedBytes: number;
+  readonly skipped: readonly Skipped[];
+}
+
+export async function pruneReport(path: string, options: PruneOptions): Promise<PruneReport> {
+  const { clock, signal, retention, level, isDryRun } = options;
+  const store = isDryRun ? readRun(path, { clock }) : openExistingRun(path, { clock });
+  const pruned = await prune(store, { retention, level, isDryRun, signal });
+  const row = (checkpoint: (typeof pruned.removed)[number]): Row => ({
+    path: checkpoint.path,
+    step: checkpoint.manifest.step,
+    attempt: checkpoint.manifest.attempt,
+    bytes: bytesOf(checkpoint),
+  });
+  return {
+    schema: 'holdfast.prune/1',
+    isDryRun,
+    lastGood: pruned.lastGood.checkpoint?.path ?? null,
+    kept: pruned.keep.map(({ checkpoint, because }) => ({ ...row(checkpoint), because })),
+    removed: pruned.removed.map(row),
+    removedBytes: pruned.removedBytes,
+    skipped: pruned.lastGood.skipped,
+  };
+}

@@ -1,0 +1,68 @@
+import { formatBytes } from '../../core/bytes.ts';
+import { formatDuration } from '../../core/duration.ts';
+import { printable } from '../../core/printable.ts';
+import type { Style } from '../output/style.ts';
+import { renderTable, wrap } from '../output/table.ts';
+import { verdictLabel } from '../verify/render-verdict.ts';
+import type { ListedCheckpoint, ListReport } from './list-run.ts';
+
+interface Look {
+  readonly style: Style;
+  readonly columns: number;
+}
+
+/** The sealed checkpoints of a run as a person reads them. */
+export function renderList(report: ListReport, look: Look, nowMs: number): readonly string[] {
+  const { style, columns } = look;
+  const { checkpoints, level } = report;
+  const lines = [`${style.bold(printable(report.path))} · ${checkpoints.length} sealed · ${level}`];
+  if (checkpoints.length > 0) {
+    const titles = [
+      ['  VERDICT'],
+      ['STEP', 'right'],
+      ['ATTEMPT', 'right'],
+      ['AGE', 'right'],
+      ['SIZE', 'right'],
+      ['WHERE'],
+      ['CHECKPOINT'],
+    ] as const;
+    const header = titles.map(([title, align]) => ({ title: style.dim(title), align: align ?? 'left' }) as const);
+    lines.push(
+      '',
+      ...renderTable(
+        header,
+        checkpoints.map((checkpoint) => row(checkpoint, style, nowMs)),
+      ),
+      '',
+    );
+  }
+  for (const { name, reason, code } of checkpoints) {
+    if (reason !== null) lines.push(...wrap(`✗ ${printable(name)}: ${reason} [${code}]`, columns));
+  }
+  for (const { name, reason } of report.broken) lines.push(...wrap(`✗ ${printable(name)}: its manifest ${reason}`, columns));
+  for (const { name, run } of report.foreign)
+    lines.push(...wrap(`· ${printable(name)} belongs to run ${printable(run)}; it is left alone`, columns));
+  for (const { id, reason, code } of report.quarantined)
+    lines.push(...wrap(`· in quarantine: ${printable(id)}: ${printable(reason)} [${code}]`, columns));
+  lines.push(conclusion(report, style));
+  return lines;
+}
+
+function row(checkpoint: ListedCheckpoint, style: Style, nowMs: number): readonly string[] {
+  const { isLastGood, isPinned, isRolledBack, where } = checkpoint;
+  const marks = [isLastGood ? style.green('← last good') : '', isPinned ? 'pinned' : '', isRolledBack ? style.dim('rolled back') : ''];
+  return [
+    `${isLastGood ? style.green('▸') : ' '} ${verdictLabel(checkpoint.verdict, style)}`,
+    String(checkpoint.step),
+    String(checkpoint.attempt),
+    formatDuration(Math.max(0, nowMs - Date.parse(checkpoint.sealedAt))),
+    formatBytes(checkpoint.bytes),
+    where.join(', '),
+    [printable(checkpoint.name), ...marks.filter((mark) => mark !== '')].join('  '),
+  ];
+}
+
+function conclusion({ lastGood, checkpoints }: ListReport, style: Style): string {
+  if (lastGood !== null) return `A run resumes from ${style.bold(printable(lastGood))}.`;
+  return checkpoints.length === 0 ? 'Nothing is sealed here.' : style.red('There is nothing good to resume from.');
+}

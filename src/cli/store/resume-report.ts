@@ -1,0 +1,109 @@
+import type { CheckLevel } from '../../checkpoint/store/check-sealed.ts';
+import { lastGood, type LastGood, type Skipped } from '../../checkpoint/store/last-good.ts';
+import { readRun } from '../../checkpoint/store/store.ts';
+import type { Clock } from '../../core/clock.ts';
+import { printable } from '../../core/printable.ts';
+import type { ProgressUpdate } from '../output/progress.ts';
+
+interface ResumeOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly level: 'auto' | 'deep';
+  readonly isReadOnly: boolean;
+  readonly worldSize: number | null;
+  readonly onProgress: (update: ProgressUpdate) => void;
+}
+
+/** What `resume --json` prints; documented in docs/reference/store-json.md. */
+interface ResumeReport {
+  readonly schema: 'holdfast.resume/1';
+  readonly run: string | null;
+  readonly lastGood: {
+    readonly path: string;
+    readonly name: string;
+    readonly step: number;
+    readonly attempt: number;
+    readonly save: string;
+    readonly worldSize: number;
+    readonly sealedAt: string;
+    readonly level: CheckLevel;
+    readonly because: LastGood['because'];
+  } | null;
+  /** Why there is none. */
+  readonly why: string | null;
+  readonly skipped: readonly Skipped[];
+  readonly notes: readonly string[];
+}
+
+const BECAUSE: Readonly<Record<NonNullable<LastGood['because']>, string | null>> = {
+  default: null,
+  asked: null,
+  boot: 'every byte was read, because this machine was restarted, or is another one, since it was last read',
+  'io-error': 'every byte was read, because an I/O error was met here',
+};
+
+export async function resumeReport(path: string, options: ResumeOptions): Promise<ResumeReport> {
+  const { clock, signal, level, isReadOnly, onProgress } = options;
+  const found = await lastGood(readRun(path, { clock }), {
+    level,
+    isReadOnly,
+    signal,
+    onCheck: (name) => onProgress({ phase: 'checking', done: 0, total: 0, unit: 'checkpoints', current: name }),
+    onBytes: (done, total, name) => onProgress({ phase: 'reading', done, total, unit: 'bytes', current: name }),
+  });
+  return {
+    schema: 'holdfast.resume/1',
+    run: found.scan.run,
+    lastGood: describe(found),
+    why: found.checkpoint === null ? whyNone(found) : null,
+    skipped: found.skipped,
+    notes: notesOf(found, options.worldSize),
+  };
+}
+
+function describe({ checkpoint, level, because }: LastGood): ResumeReport['lastGood'] {
+  if (checkpoint === null) return null;
+  const { path, name, manifest } = checkpoint;
+  const { step, attempt, save, worldSize, sealedAt } = manifest;
+  return { path, name, step, attempt, save, worldSize, sealedAt, level: level ?? 'quick', because };
+}
+
+function whyNone({ skipped, scan }: LastGood): string {
+  if (skipped.length > 0)
+    return `${count(skipped.length, 'checkpoint')} ${skipped.length === 1 ? 'is' : 'are'} sealed here, and none is good`;
+  if (scan.rolledBack.length > 0)
+    return `the run was rolled back to start fresh; ${count(scan.rolledBack.length, 'older checkpoint')} do not count`;
+  if (scan.foreign.length > 0)
+    return `nothing of this run is sealed here; ${count(scan.foreign.length, 'checkpoint')} of another run was left alone`;
+  return 'nothing is sealed here: the run starts fresh. holdfast seal PATH seals a checkpoint that another tool made';
+}
+
+function notesOf({ checkpoint, because, scan }: LastGood, worldSize: number | null): readonly string[] {
+  const notes: string[] = [];
+  const thorough = because === null ? null : BECAUSE[because];
+  if (thorough !== null) notes.push(thorough);
+  const saved = checkpoint?.manifest.worldSize ?? null;
+  if (worldSize !== null && saved !== null && saved !== worldSize) notes.push(`saved by ${count(saved, 'rank')}, resumed by ${worldSize}`);
+  if (checkpoint !== null && scan.rolledBack.length > 0)
+    notes.push(`rolled back: ${count(scan.rolledBack.length, 'newer checkpoint')} left out`);
+  return notes;
+}
+
+/** A line for each checkpoint that was not taken. */
+export function skippedLines({ skipped }: ResumeReport): readonly string[] {
+  return skipped.map(({ name, state, code, reason, quarantined }) => {
+    const where = quarantined === null ? '' : `; moved to ${printable(quarantined)}`;
+    return `${printable(name)} was not taken (${STATES[state]}): ${reason} [${code}]${where}`;
+  });
+}
+
+const STATES: Readonly<Record<Skipped['state'], string>> = {
+  bad: 'bad',
+  unreadable: 'cannot be read, which proves nothing',
+  busy: 'is being written',
+  'not-judged': 'cannot be judged',
+};
+
+function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
+}

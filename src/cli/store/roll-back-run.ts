@@ -1,0 +1,28 @@
+import { findSealed, rollBack, undoRollback } from '../../checkpoint/store/roll-back.ts';
+import type { Rollback } from '../../checkpoint/store/rollback.ts';
+import { openExistingRun } from '../../checkpoint/store/store.ts';
+import type { Clock } from '../../core/clock.ts';
+
+interface RollBackOptions {
+  /** A step or a name; null: start fresh. */
+  readonly to: string | null;
+  readonly isUndo: boolean;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+interface RollBackReport {
+  readonly schema: 'holdfast.rollback/1';
+  readonly to: Rollback['to'];
+  readonly throughAttempt: number | null;
+  /** With --undo: whether there was anything to forget. */
+  readonly isUndone: boolean | null;
+}
+
+export async function rollBackRun(path: string, { to, isUndo, clock, signal }: RollBackOptions): Promise<RollBackReport> {
+  const store = openExistingRun(path, { clock });
+  const schema = 'holdfast.rollback/1';
+  if (isUndo) return { schema, to: null, throughAttempt: null, isUndone: undoRollback(store) };
+  const decision = await rollBack(store, to === null ? null : findSealed(store, to), { signal });
+  return { schema, ...decision, isUndone: null };
+}
