@@ -27,7 +27,7 @@ describe.each<[LoopKind, 'rename' | 'manifest-last']>([
     const before = readdirSync(mount.path);
     const report = await probe(mount.path);
     expect(report).toMatchObject({
-      code: 0,
+      code: protocol === 'rename' ? 0 : 1,
       fileSystem: { id: kind, type: kind, mountPoint: mount.path, powerLoss: 'survives', isReadOnly: false },
       place: { id: 'machine', survivesPod: 'not-in-pod' },
       commit: { protocol },
@@ -79,6 +79,26 @@ describe('room on real file systems', () => {
   });
 });
 
+describe('a folder where this user may not write', () => {
+  const reason = whyNoMounts();
+
+  it.skipIf(reason !== null)(
+    `is refused, with the reason of the system and all that can be told without writing${skipped(reason)}`,
+    async () => {
+      using mount = mountTmpfs('size=64m,mode=755');
+      const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', LAUNCHER, 'probe', '--json', mount.path];
+      const { code, stdout, stderr } = await runProcess('setpriv', nobody);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+      expect(JSON.parse(stdout)).toMatchObject({
+        fileSystem: { id: 'tmpfs' },
+        commit: { protocol: 'refuse', reason: 'Nothing can be written here (EACCES).' },
+        capabilities: { write: { outcome: 'refused', detail: 'EACCES' }, syncFile: { outcome: 'not-tried' } },
+        bandwidth: null,
+      });
+    },
+  );
+});
+
 describe('what dies with the pod', () => {
   const reason = whyNoMounts();
   const noOverlay = whyNoLoop('ext4');
@@ -125,7 +145,7 @@ describe('FUSE', () => {
     async () => {
       using mount = mountFuse();
       const report = await probe(mount.path);
-      expect(report).toMatchObject({ code: 0, fileSystem: { id: 'fuse', magic: '0x65735546' }, commit: { protocol: 'manifest-last' } });
+      expect(report).toMatchObject({ code: 1, fileSystem: { id: 'fuse', magic: '0x65735546' }, commit: { protocol: 'manifest-last' } });
       expect(report.capabilities?.renameFolder.outcome).toBe('works');
       expect(report.bandwidth?.rounds).toHaveLength(2);
     },
@@ -135,7 +155,7 @@ describe('FUSE', () => {
     using mount = mountFuse({ flags: ['--rename-deny'] });
     const report = await probe(mount.path, '--quick');
     expect(report).toMatchObject({
-      code: 0,
+      code: 1,
       commit: { protocol: 'manifest-last' },
       capabilities: { renameFolder: { outcome: 'refused', detail: 'EPERM' } },
     });
@@ -149,14 +169,14 @@ describe('FUSE', () => {
   });
 
   it.skipIf(reason !== null).each([
-    ['gcsfuse', 'manifest-last', 0],
-    ['s3fs', 'manifest-last', 0],
-    ['mountpoint-s3', 'refuse', 1],
-  ])(`that goes by the name of %s in the kernel's table is taken for it${skipped(reason)}`, async (subtype, protocol, code) => {
+    ['gcsfuse', 'manifest-last'],
+    ['s3fs', 'manifest-last'],
+    ['mountpoint-s3', 'refuse'],
+  ])(`that goes by the name of %s in the kernel's table is taken for it${skipped(reason)}`, async (subtype, protocol) => {
     using mount = mountFuse({ subtype });
     const report = await probe(mount.path, '--quick');
     expect(report).toMatchObject({
-      code,
+      code: 1,
       fileSystem: { id: subtype, type: `fuse.${subtype}` },
       place: { id: 'object-store' },
       commit: { protocol, wayOut: expect.any(String) },

@@ -45,7 +45,7 @@ describe('commitRule', () => {
     const rule = commitRule({ fileSystem: kind(id), isReadOnly: false, capabilities });
     expect(rule.protocol).toBe(protocol);
     expect(rule.reason).toMatch(/^[A-Z].*\.$/);
-    if (rule.protocol === 'refuse') expect(rule.wayOut).toMatch(/^[A-Z].*\.$/);
+    if (rule.protocol !== 'rename') expect(rule.wayOut).toMatch(/^[A-Z].*\.$/);
   });
 
   it('refuses what is mounted read-only', () => {

@@ -1,7 +1,10 @@
 import type { Capabilities } from './capabilities.ts';
 import type { FileSystem } from './file-systems.ts';
 
-/** How a save becomes visible: by the rename of its finished folder, by its manifest being written last, or not at all. */
+/**
+ * How a checkpoint becomes visible: by the rename of its finished folder; by its manifest being written last, which serves for copies of finished
+ * checkpoints, but fences no second writer; or not at all.
+ */
 export type Protocol = 'rename' | 'manifest-last' | 'refuse';
 
 export interface CommitRule {
@@ -19,7 +22,6 @@ export interface CommitFacts {
 }
 
 const ELSEWHERE = 'Save on a disk, a persistent volume or a network file system, and copy finished checkpoints here.';
-const COPY = 'For a commit in one step, save on a disk or a network file system, and copy finished checkpoints here.';
 
 /** The protocol for a path: what the table says of its file system, lowered by what was tried and failed. Never raised: a rename that worked once may still be a copy. */
 export function commitRule({ fileSystem, isReadOnly, capabilities }: CommitFacts): CommitRule {
@@ -34,11 +36,11 @@ function byTable({ rename, title }: FileSystem): CommitRule {
     case 'atomic':
       return { protocol: 'rename', reason: `On ${title} a folder is renamed in one step.`, wayOut: null };
     case 'not-crash-safe':
-      return { protocol: 'manifest-last', reason: `On ${title} a power cut may tear a rename apart.`, wayOut: null };
+      return { protocol: 'manifest-last', reason: `On ${title} a power cut may tear a rename apart.`, wayOut: ELSEWHERE };
     case 'copies':
-      return { protocol: 'manifest-last', reason: `On ${title} a folder is renamed by copying: others see half of it.`, wayOut: COPY };
+      return { protocol: 'manifest-last', reason: `On ${title} a folder is renamed by copying: others see half of it.`, wayOut: ELSEWHERE };
     case 'unknown':
-      return { protocol: 'manifest-last', reason: `Nobody can say whether ${title} renames a folder in one step.`, wayOut: COPY };
+      return { protocol: 'manifest-last', reason: `Nobody can say whether ${title} renames a folder in one step.`, wayOut: ELSEWHERE };
     case 'refused':
       return {
         protocol: 'refuse',
@@ -65,13 +67,13 @@ function lowered(tried: Capabilities): CommitRule | null {
     );
   }
   if (failed('renameFolder')) {
-    return { protocol: 'manifest-last', reason: `A folder cannot be renamed here (${why('renameFolder')}).`, wayOut: COPY };
+    return { protocol: 'manifest-last', reason: `A folder cannot be renamed here (${why('renameFolder')}).`, wayOut: ELSEWHERE };
   }
   if (failed('syncFolder')) {
     return {
       protocol: 'manifest-last',
       reason: `A folder cannot be synced here (${why('syncFolder')}), so a rename may be lost.`,
-      wayOut: null,
+      wayOut: ELSEWHERE,
     };
   }
   return null;

@@ -1,5 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.ts';
 import { bytesBelow, ephemeralLimit, parseQuantity } from './ephemeral-limit.ts';
@@ -17,6 +18,23 @@ describe('parseQuantity', () => {
 
   it.each(['', 'ten', '-1', '1.5', '10Xi'])('refuses %j', (text) => {
     expect(parseQuantity(text).ok).toBe(false);
+  });
+});
+
+describe('parseQuantity, for all texts', () => {
+  it('gives bytes or a reason, and reads back any number of bytes', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        const read = parseQuantity(text);
+        if (read.ok) expect(read.value).toBeGreaterThanOrEqual(0);
+        else expect(read.reason).not.toBe('');
+      }),
+    );
+    fc.assert(
+      fc.property(fc.maxSafeNat(), (bytes) => {
+        expect(parseQuantity(String(bytes))).toEqual({ ok: true, value: bytes });
+      }),
+    );
   });
 });
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { evictionLine, parseEvictionLine } from './eviction-line.ts';
 import type { Place, PlaceId } from './place.ts';
@@ -20,6 +21,22 @@ describe('parseEvictionLine', () => {
 
   it.each(['', '10', '-5%', '100%', 'ten', '8 apples'])('refuses "%s" with the rule', (text) => {
     expect(parseEvictionLine(text)).toMatchObject({ ok: false, reason: expect.stringContaining('the line is auto, none, a share') });
+  });
+});
+
+describe('parseEvictionLine, for all texts', () => {
+  it('gives a line or a reason, and reads back any share', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        const read = parseEvictionLine(text);
+        expect(read.ok ? 'line' : read.reason).not.toBe('');
+      }),
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 99 }), (percent) => {
+        expect(parseEvictionLine(`${percent}%`)).toEqual({ ok: true, value: { kind: 'share', share: percent / 100 } });
+      }),
+    );
   });
 });
 

@@ -41,11 +41,12 @@ export interface FileSystem {
 }
 
 const EXT = 0xef53;
-const FUSE = 0x65735546;
+/** All of FUSE, whatever program is behind it. */
+export const FUSE_MAGIC = 0x65735546;
 
 const LOCAL = { rename: 'atomic', powerLoss: 'survives', home: 'disk', hasRealSpace: true } as const;
 const SHARED = { rename: 'atomic', powerLoss: 'server', home: 'network', hasRealSpace: true } as const;
-const BUCKET = { magics: [FUSE], rename: 'copies', powerLoss: 'server', home: 'object-store', hasRealSpace: false } as const;
+const BUCKET = { magics: [FUSE_MAGIC], rename: 'copies', powerLoss: 'server', home: 'object-store', hasRealSpace: false } as const;
 const IMAGE = { rename: 'refused', powerLoss: 'survives', home: 'image', hasRealSpace: true, note: 'Read-only by its nature.' } as const;
 
 const BUCKET_NOTE = 'A folder is renamed object by object, so a rename is not a commit.';
@@ -106,7 +107,7 @@ export const FILE_SYSTEMS: readonly FileSystem[] = [
     id: 'ceph',
     title: 'CephFS',
     types: ['ceph', 'fuse.ceph-fuse', 'fuse.ceph'],
-    magics: [0x00c36400, FUSE],
+    magics: [0x00c36400, FUSE_MAGIC],
     ...SHARED,
     note: 'A POSIX cluster file system.',
   },
@@ -114,7 +115,7 @@ export const FILE_SYSTEMS: readonly FileSystem[] = [
     id: 'glusterfs',
     title: 'GlusterFS',
     types: ['fuse.glusterfs'],
-    magics: [FUSE],
+    magics: [FUSE_MAGIC],
     ...SHARED,
     note: 'A rename between bricks is not one step after a crash.',
     rename: 'not-crash-safe',
@@ -123,7 +124,7 @@ export const FILE_SYSTEMS: readonly FileSystem[] = [
     id: 'juicefs',
     title: 'JuiceFS',
     types: ['fuse.juicefs'],
-    magics: [FUSE],
+    magics: [FUSE_MAGIC],
     ...SHARED,
     note: 'Names live in its database, bytes in a bucket.',
   },
@@ -148,7 +149,7 @@ export const FILE_SYSTEMS: readonly FileSystem[] = [
     id: 'virtiofs',
     title: 'virtiofs',
     types: ['virtiofs'],
-    magics: [FUSE],
+    magics: [FUSE_MAGIC],
     ...SHARED,
     powerLoss: 'unknown',
     note: 'A folder of the host; its durability is the host’s.',
@@ -157,7 +158,7 @@ export const FILE_SYSTEMS: readonly FileSystem[] = [
     id: 'overlay',
     title: 'overlay',
     types: ['overlay', 'fuse.fuse-overlayfs', 'aufs'],
-    magics: [0x794c7630, 0x61756673, FUSE],
+    magics: [0x794c7630, 0x61756673, FUSE_MAGIC],
     ...LOCAL,
     home: 'layer',
     note: 'The writable layer of a container: gone when the container is.',
@@ -197,7 +198,7 @@ export const FILE_SYSTEMS: readonly FileSystem[] = [
     id: 'sshfs',
     title: 'SSHFS',
     types: ['fuse.sshfs'],
-    magics: [FUSE],
+    magics: [FUSE_MAGIC],
     ...SHARED,
     rename: 'unknown',
     powerLoss: 'unknown',
@@ -219,7 +220,7 @@ export const FILE_SYSTEMS: readonly FileSystem[] = [
     id: 'fuse',
     title: 'FUSE',
     types: ['fuse', 'fuseblk'],
-    magics: [FUSE],
+    magics: [FUSE_MAGIC],
     rename: 'unknown',
     powerLoss: 'unknown',
     home: 'unknown',
@@ -258,7 +259,7 @@ export function identifyFileSystem({ magic, mount }: KernelView): FileSystem {
   if (named !== undefined && (named.magics.length === 0 || named.magics.includes(magic))) return named;
   // The number of FUSE says nothing about the program behind it.
   const numbered =
-    magic === FUSE ? FILE_SYSTEMS.find(({ id }) => id === 'fuse') : FILE_SYSTEMS.find(({ magics }) => magics.includes(magic));
+    magic === FUSE_MAGIC ? FILE_SYSTEMS.find(({ id }) => id === 'fuse') : FILE_SYSTEMS.find(({ magics }) => magics.includes(magic));
   return numbered ?? named ?? UNKNOWN_FILE_SYSTEM;
 }
 

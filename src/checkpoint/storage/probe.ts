@@ -2,13 +2,13 @@ import type { Clock } from '../../core/clock.ts';
 import { systemCode } from '../../core/errors.ts';
 import { type Capabilities, tryCapabilities, unwritable } from './capabilities.ts';
 import { commitRule } from './commit-rule.ts';
-import { bytesBelow, ephemeralLimit } from './ephemeral-limit.ts';
-import { type EvictionLineWish, evictionLine } from './eviction-line.ts';
+import type { EvictionLineWish } from './eviction-line.ts';
+import { limitsOf } from './limits.ts';
 import { measureSyncs, measureWrites } from './measure.ts';
 import { makeProbeFolder, withProbeFolder } from './probe-folder.ts';
 import { type BandwidthReport, type LatencyReport, PROBE_SCHEMA, type ProbeReport, type SpaceReport } from './probe-report.ts';
 import { quantile } from './quantile.ts';
-import { type EphemeralStorage, type Room, roomOf } from './space.ts';
+import { type Limits, type Room, roomOf } from './space.ts';
 import { describeStorage, type Storage } from './storage.ts';
 import { storageWarnings } from './warnings.ts';
 
@@ -45,9 +45,8 @@ const SMALLEST_ROUND = 2 ** 20;
 /** Looks at a path and tries it out: what lies there, what it promises, how much room it has and how fast it is. */
 export async function probeStorage(path: string, options: ProbeOptions): Promise<ProbeReport> {
   const storage = describeStorage(path);
-  const line = evictionLine(options.evictionLine, { ...storage, ...storage.space });
-  const ephemeral = ephemeralOf(storage, options.env);
-  const room = roomOf(storage.space, { evictionLine: line, ephemeral });
+  const limits = limitsOf(storage, options.evictionLine, options.env);
+  const room = roomOf(storage.space, limits);
   const { capabilities, measured, leftover } = await tryOut(storage, room, options);
   const commit = commitRule({ ...storage, capabilities });
   return {
@@ -58,19 +57,10 @@ export async function probeStorage(path: string, options: ProbeOptions): Promise
     place: { id: storage.place.id, title: storage.place.title, survivesPod: storage.place.survivesPod, why: storage.place.why },
     commit: { ...commit, rename: storage.fileSystem.rename },
     capabilities,
-    space: spaceReport(storage, room, { evictionLine: line, ephemeral }),
+    space: spaceReport(storage, room, limits),
     ...measured,
-    warnings: storageWarnings({ storage, commit, room, evictionLine: line, leftover }),
+    warnings: storageWarnings({ storage, commit, room, evictionLine: limits.evictionLine, leftover }),
   };
-}
-
-/** The pod's limit counts only what lies on the node's disk. */
-function ephemeralOf({ place, folder, mount }: Storage, env: ProbeOptions['env']): EphemeralStorage | null {
-  const limitBytes = ephemeralLimit(env);
-  if (limitBytes === null || (place.id !== 'empty-dir' && place.id !== 'container-layer')) return null;
-  // In a pod the mount is the volume; elsewhere, and for the layer of the container, only this folder is surely the pod's.
-  const isOwnMount = place.id === 'empty-dir' && mount !== null && mount.root !== '/';
-  return { limitBytes, usedBytes: bytesBelow(isOwnMount ? mount.mountPoint : folder) };
 }
 
 interface TriedOut {
@@ -162,7 +152,7 @@ function fileSystemReport({ fileSystem, magic, mount, isReadOnly }: Storage): Pr
   };
 }
 
-function spaceReport({ fileSystem, space }: Storage, room: Room, limits: Pick<SpaceReport, 'evictionLine' | 'ephemeral'>): SpaceReport {
+function spaceReport({ fileSystem, space }: Storage, room: Room, limits: Limits): SpaceReport {
   return {
     isReal: fileSystem.hasRealSpace,
     totalBytes: space.totalBytes,

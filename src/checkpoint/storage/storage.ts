@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, realpathSync, type StatsFs, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { HoldfastError, systemCode } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
-import { type FileSystem, identifyFileSystem } from './file-systems.ts';
+import { type FileSystem, FUSE_MAGIC, identifyFileSystem } from './file-systems.ts';
 import { type Mount, mountOfPath, parseMountTable } from './mount-table.ts';
 import { deviceOfFolder, mountOfKubelet, type Place, placeOf } from './place.ts';
 import type { SpaceFacts } from './space.ts';
@@ -34,7 +35,7 @@ export function describeStorage(path: string): Storage {
   const fileSystem = identifyFileSystem({ magic: facts.type, mount });
   const kubelet = mountOfKubelet(mounts);
   const nodeDevice = kubelet?.device ?? (isFolder(KUBELET_FOLDER) ? deviceOfFolder(KUBELET_FOLDER, mounts) : null);
-  const space = spaceOf(facts);
+  const space = spaceOf(folder, facts);
   return {
     folder,
     fileSystem,
@@ -44,7 +45,10 @@ export function describeStorage(path: string): Storage {
     place: placeOf({ fileSystem, realPath: folder, mount, nodeDevice, isInPod: kubelet !== null }),
     space,
     // A layer reports the disk below it, so another size means another disk.
-    hasImageDisk: kubelet !== null && fileSystem.home === 'layer' && spaceOf(statfsOf(kubelet.mountPoint)).totalBytes !== space.totalBytes,
+    hasImageDisk:
+      kubelet !== null &&
+      fileSystem.home === 'layer' &&
+      spaceOf(kubelet.mountPoint, statfsOf(kubelet.mountPoint)).totalBytes !== space.totalBytes,
   };
 }
 
@@ -114,9 +118,8 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** Counts are in fragments, which differ from blocks on FUSE; a Node.js that does not tell them leaves only the blocks. */
-function spaceOf(facts: StatsFs): SpaceFacts {
-  const unit = (facts as { readonly frsize?: number }).frsize || facts.bsize;
+function spaceOf(path: string, facts: StatsFs): SpaceFacts {
+  const unit = unitOf(path, facts);
   return {
     totalBytes: facts.blocks * unit,
     freeBytes: facts.bfree * unit,
@@ -125,4 +128,16 @@ function spaceOf(facts: StatsFs): SpaceFacts {
     freeInodes: facts.ffree,
     blockBytes: unit,
   };
+}
+
+/**
+ * What `statfs` counts in. That is fragments; they differ from blocks on FUSE only, where a megabyte is a usual block. Node.js tells them
+ * from 24 on; before, the program `stat` is asked, and where there is none too little room is better than too much.
+ */
+function unitOf(path: string, { type, bsize, ...more }: StatsFs): number {
+  const { frsize } = more as { readonly frsize?: number };
+  if (frsize !== undefined && frsize > 0) return frsize;
+  if (type !== FUSE_MAGIC) return bsize;
+  const told = Number(spawnSync('stat', ['--file-system', '--format=%S', '--', path], { encoding: 'utf8' }).stdout);
+  return told > 0 ? told : Math.min(bsize, 4096);
 }

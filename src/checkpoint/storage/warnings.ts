@@ -88,7 +88,7 @@ function leftoverWarnings({ leftover }: WarningFacts): StorageWarning[] {
 function commitWarnings({ commit: { protocol, reason, wayOut } }: WarningFacts): StorageWarning[] {
   if (protocol === 'rename') return [];
   const message = wayOut === null ? reason : `${reason} ${wayOut}`;
-  return protocol === 'refuse' ? [{ code: 'NO_COMMIT', level: 'loud', message }] : [{ code: 'MANIFEST_LAST', level: 'note', message }];
+  return protocol === 'refuse' ? [{ code: 'NO_COMMIT', level: 'loud', message }] : [{ code: 'MANIFEST_LAST', level: 'loud', message }];
 }
 
 function spaceWarnings({ storage: { fileSystem, space }, room, evictionLine }: WarningFacts): StorageWarning[] {

@@ -54,7 +54,7 @@ export const probe = defineCommand({
       const { renderProbe } = await import('../probe/render-probe.ts');
       output.print(...renderProbe(report, output));
     }
-    return report.commit.protocol === 'refuse' ? EXIT.no : EXIT.ok;
+    return report.commit.protocol === 'rename' ? EXIT.ok : EXIT.no;
   },
 });
 

@@ -75,11 +75,16 @@ export function renderProbe(report: ProbeReport, look: Look): readonly string[] 
 }
 
 function conclusion({ commit, warnings }: ProbeReport, style: Style): string {
-  if (commit.protocol === 'refuse') return style.red('no checkpoint can be committed here.');
-  if (warnings.some(({ level }) => level === 'loud')) return style.red('not a safe place for checkpoints.');
-  return commit.protocol === 'rename'
-    ? style.green('checkpoints can be committed here, in one step.')
-    : style.yellow('checkpoints can be committed here, by a manifest that is written last.');
+  switch (commit.protocol) {
+    case 'refuse':
+      return style.red('no checkpoint can be committed here.');
+    case 'manifest-last':
+      return style.red('no run can be kept here, only copies of finished checkpoints.');
+    case 'rename':
+      return warnings.some(({ level }) => level === 'loud')
+        ? style.red('not a safe place for checkpoints.')
+        : style.green('checkpoints can be committed here, in one step.');
+  }
 }
 
 function warningLines({ code, level, message }: StorageWarning, { style, columns }: Look): string[] {
