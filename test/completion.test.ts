@@ -3,6 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LAUNCHER, runProcess } from './support/run-process.ts';
+import { COMMANDS } from '../src/cli/commands/index.ts';
 import { tempFolder } from './support/temp-folder.ts';
 
 type Shell = 'bash' | 'zsh' | 'fish';
@@ -69,7 +70,7 @@ describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
   const test = it.skipIf(!isInstalled(shell));
 
   test('offers the commands', async () => {
-    expect(await complete(shell, 'holdfast ')).toEqual(['completion', 'explain', 'help', 'probe', 'verify']);
+    expect(await complete(shell, 'holdfast ')).toEqual(COMMANDS.map(({ name }) => name).sort());
   });
 
   test('narrows a command by what was typed', async () => {

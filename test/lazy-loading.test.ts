@@ -37,7 +37,7 @@ const OWN: Readonly<Record<string, { readonly args: readonly string[]; readonly 
 
 /** The frame every command lives in. */
 const FRAME = ['core/', 'cli/main.ts', 'cli/version.ts', 'cli/run', 'cli/command.ts', 'cli/parse.ts', 'cli/suggest.ts'];
-const SHARED = [...FRAME, 'cli/global-options.ts', 'cli/output/', 'cli/commands/index.ts'];
+const SHARED = [...FRAME, 'cli/global-options.ts', 'cli/option-values.ts', 'cli/output/', 'cli/commands/index.ts'];
 
 /** The files below `src/` that a command line loads. */
 async function loaded(args: readonly string[]): Promise<string[]> {

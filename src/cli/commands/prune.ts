@@ -3,7 +3,7 @@ import { HoldfastError } from '../../core/errors.ts';
 import { EXIT, type ExitCode } from '../../core/exit-codes.ts';
 import type { Parsed } from '../../core/parsed.ts';
 import { defineCommand } from '../command.ts';
-import { wholeNumber } from '../store/parse-options.ts';
+import { wholeNumber } from '../option-values.ts';
 
 export const prune = defineCommand({
   description:

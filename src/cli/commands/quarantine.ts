@@ -1,7 +1,7 @@
 import { EXIT, type ExitCode } from '../../core/exit-codes.ts';
 import { printable } from '../../core/printable.ts';
 import { defineCommand } from '../command.ts';
-import { someText } from '../store/parse-options.ts';
+import { someText } from '../option-values.ts';
 
 export const quarantine = defineCommand({
   description:

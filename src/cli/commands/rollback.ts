@@ -2,7 +2,7 @@ import { HoldfastError } from '../../core/errors.ts';
 import { EXIT, type ExitCode } from '../../core/exit-codes.ts';
 import { printable } from '../../core/printable.ts';
 import { defineCommand } from '../command.ts';
-import { someText } from '../store/parse-options.ts';
+import { someText } from '../option-values.ts';
 
 export const rollback = defineCommand({
   description:

@@ -2,7 +2,7 @@ import { formatBytes } from '../../core/bytes.ts';
 import { EXIT, type ExitCode } from '../../core/exit-codes.ts';
 import { printable } from '../../core/printable.ts';
 import { defineCommand } from '../command.ts';
-import { someText, wholeNumber } from '../store/parse-options.ts';
+import { someText, wholeNumber } from '../option-values.ts';
 
 export const seal = defineCommand({
   description:

@@ -1,5 +1,5 @@
-import { type Parsed, parsed, refused } from '../../core/parsed.ts';
-import { excerpt } from '../../core/printable.ts';
+import { type Parsed, parsed, refused } from '../core/parsed.ts';
+import { excerpt } from '../core/printable.ts';
 
 /** A whole number from `least`; `what` names it in a refusal: "a step". */
 export function wholeNumber(what: string, least: number): (text: string) => Parsed<number> {
