@@ -131,6 +131,16 @@ describe('what dies with the pod', () => {
     },
   );
 
+  it.skipIf(noOverlay !== null)(`overlay: a person sees the warning first, and all of it on one screen${skipped(noOverlay)}`, async () => {
+    using mount = mountOverlay();
+    const { stdout } = await runProcess(LAUNCHER, ['probe', '--bytes=1MiB', '--rounds=2', mount.path]);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines[0]).toBe(`${mount.path}: not a safe place for checkpoints.`);
+    expect(lines[2]).toMatch(/^ {2}! DIES_WITH_POD: Checkpoints here die with the pod/);
+    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(stdout).toContain('down to the eviction line');
+  });
+
   it.skipIf(noOverlay !== null)(`overlay whose syncs do nothing is told by its option${skipped(noOverlay)}`, async () => {
     using mount = mountOverlay(['volatile']);
     expect(codes(await probe(mount.path, '--quick'))).toContain('MOUNT_OPTION');
