@@ -20,8 +20,8 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** What each code means, whichever command gives it. */
 export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
-  ok: 'Done, and the answer is yes. `verify`: every checkpoint is RESUMABLE or UNCHECKED (with `--require resumable`: RESUMABLE). `probe`: checkpoints can be committed there.',
-  no: 'The question was answered, and the answer is no. `verify`: at least one checkpoint is not good enough. `probe`: no checkpoint can be committed there.',
+  ok: 'Done, and the answer is yes. `verify`: every checkpoint is RESUMABLE or UNCHECKED (with `--require resumable`: RESUMABLE). `probe`: a run can keep its checkpoints there.',
+  no: 'The question was answered, and the answer is no. `verify`: at least one checkpoint is not good enough. `probe`: no run can keep its checkpoints there.',
   nothing: 'Nothing that the command understands was found. `verify`: no checkpoint was recognised.',
   unsafe: '`verify --strict`: loading a checkpoint would call code outside the frameworks’ own names.',
   fenced: 'A newer attempt of the run has taken over; what this one wanted to commit was refused.',
