@@ -1,11 +1,24 @@
 import { excerpt } from '../core/printable.ts';
 import { ContentBuilder } from './content.ts';
-import type { Check } from './deep/check.ts';
+import type { Algorithm, Check } from './deep/check.ts';
+import { CrcList, type StoredCrc } from './deep/crc-list.ts';
 import { EVIDENCE_CODES, type EvidenceCode } from './evidence/catalogue.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import { LIMITS } from './limits.ts';
 
 export type Where = { readonly file: string | null; readonly offset?: number; readonly expected?: string; readonly found?: string };
+
+/** What the checksums of a checkpoint cover. */
+export interface Coverage {
+  readonly checks: number;
+  readonly algorithms: readonly Algorithm[];
+  readonly payloadBytes: number;
+  /** Bytes that have to be read to compare them all. */
+  readonly bytes: number;
+}
+
+/** Checks that are handled at a time. */
+const CHECKS_AT_ONCE = 50_000;
 
 /**
  * What a reader found out about a file or a directory: evidence, the checksums `--deep` should compare, how many payload bytes
@@ -13,7 +26,6 @@ export type Where = { readonly file: string | null; readonly offset?: number; re
  */
 export class Findings {
   readonly evidence: Evidence[] = [];
-  readonly checks: Check[] = [];
   readonly content = new ContentBuilder();
   /** Names that loading a pickle would import (`module.name`), and how many pickles do. */
   readonly globals = new Map<string, number>();
@@ -22,7 +34,40 @@ export class Findings {
   /** Evidence beyond `LIMITS.evidencePerCode`, by code. */
   readonly suppressed = new Map<EvidenceCode, number>();
   #counts = new Map<EvidenceCode, number>();
+  readonly #checks: Check[] = [];
+  #crcs = new CrcList();
   #hasTooManyChecks = false;
+
+  /** The checksums, one by one. Where they may be very many, {@link coverage} and {@link checkParts} need less. */
+  get checks(): Check[] {
+    const crcs = this.#crcs;
+    if (crcs.length > 0) this.#crcs = new CrcList();
+    for (let index = 0; index < crcs.length && !this.#hasTooManyChecks; index++) this.addCheck(crcs.checks(index, index + 1)[0] as Check);
+    return this.#checks;
+  }
+
+  /** How many checksums there are, and what they cover. */
+  get coverage(): Coverage {
+    const algorithms = new Set(this.#checks.map(({ algorithm }) => algorithm));
+    if (this.#crcs.length > 0) algorithms.add('crc32');
+    const sum = (of: (check: Check) => number) => this.#checks.reduce((total, check) => total + of(check), this.#crcs.bytes);
+    return {
+      checks: this.#checks.length + this.#crcs.length,
+      algorithms: [...algorithms],
+      payloadBytes: sum(({ payloadBytes }) => payloadBytes),
+      bytes: sum(({ length }) => length),
+    };
+  }
+
+  /** The checksums in parts, none of which is large. */
+  *checkParts(): Generator<readonly Check[]> {
+    if (this.#crcs.length <= CHECKS_AT_ONCE) {
+      if (this.checks.length > 0) yield this.checks;
+      return;
+    }
+    if (this.#checks.length > 0) yield this.#checks;
+    for (let start = 0; start < this.#crcs.length; start += CHECKS_AT_ONCE) yield this.#crcs.checks(start, start + CHECKS_AT_ONCE);
+  }
 
   /** Records evidence. `message` is one sentence for a person, with the numbers in it. */
   add(code: EvidenceCode, where: Where, message: string): void {
@@ -37,11 +82,29 @@ export class Findings {
 
   /** Lists a checksum for `--deep`. */
   addCheck(check: Check): void {
-    if (this.checks.length < LIMITS.checks) this.checks.push(check);
+    if (this.#checks.length < LIMITS.checks) this.#checks.push(check);
     else if (!this.#hasTooManyChecks) {
       this.#hasTooManyChecks = true;
       const message = `the checkpoint has more than ${LIMITS.checks} checksums; the others were left out`;
       this.add('LIMIT_EXCEEDED', { file: check.file }, message);
+    }
+  }
+
+  /** Lists the checksum of tensor bytes: of these there may be a million. */
+  addCrc(crc: StoredCrc): void {
+    this.#crcs.push(crc);
+  }
+
+  /** Leaves out the checksums of which this is true. */
+  dropChecks(isDropped: (check: { readonly file: string; readonly code: EvidenceCode }) => boolean): void {
+    const kept = this.#checks.filter((check) => !isDropped(check));
+    this.#checks.splice(0, this.#checks.length);
+    for (const check of kept) this.#checks.push(check);
+    const crcs = this.#crcs;
+    this.#crcs = new CrcList();
+    for (let index = 0; index < crcs.length; index++) {
+      const crc = crcs.at(index);
+      if (!isDropped({ file: crc.file, code: 'ZIP_CRC_MISMATCH' })) this.#crcs.push(crc);
     }
   }
 
@@ -69,7 +132,8 @@ export class Findings {
   mergeWithoutContent(member: Findings): void {
     for (const { code, effect: _, message, ...where } of member.evidence) this.add(code, where, message);
     for (const [code, count] of member.suppressed) this.suppressed.set(code, (this.suppressed.get(code) ?? 0) + count);
-    for (const check of member.checks) this.addCheck(check);
+    for (const check of member.#checks) this.addCheck(check);
+    for (let index = 0; index < member.#crcs.length; index++) this.#crcs.push(member.#crcs.at(index));
     for (const [name, uses] of member.globals) this.addGlobal(name, uses);
     this.payloadBytes += member.payloadBytes;
   }

@@ -81,11 +81,11 @@ function addContentEvidence(findings: Findings): void {
 }
 
 function integrityOf(findings: Findings, compared: Compared, level: Level): IntegrityReport {
-  const coveredBytes = findings.checks.reduce((sum, check) => sum + check.payloadBytes, 0);
+  const { checks, algorithms, payloadBytes: coveredBytes } = findings.coverage;
   const { payloadBytes } = findings;
   return {
-    status: integrityStatus({ ...compared, coveredBytes, payloadBytes, checks: findings.checks.length, level }),
-    algorithms: [...new Set(findings.checks.map(({ algorithm }) => algorithm))],
+    status: integrityStatus({ ...compared, coveredBytes, payloadBytes, checks, level }),
+    algorithms,
     payloadBytes,
     coveredBytes,
     checkedBytes: compared.checkedBytes,

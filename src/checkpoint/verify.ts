@@ -126,7 +126,7 @@ async function verifyUnit(unit: Unit, context: Context): Promise<CheckpointRepor
 }
 
 async function compare(findings: Findings, { tree, options, isExact }: Context): Promise<Compared> {
-  if (options.level === 'quick' || findings.checks.length === 0) return { checkedBytes: 0, failures: 0 };
+  if (options.level === 'quick' || findings.coverage.checks === 0) return { checkedBytes: 0, failures: 0 };
   return runChecks(findings, {
     fileOf: (file) => {
       const fresh = lookAgain(tree, file, findings);
@@ -134,7 +134,7 @@ async function compare(findings: Findings, { tree, options, isExact }: Context):
       return fresh === null || isExact ? fresh : { ...fresh, allocated: fresh.size };
     },
     signal: options.signal,
-    onBytes: (done, total) => options.onProgress?.({ phase: 'read', done, total, unit: 'bytes', current: findings.checks[0]?.file ?? '' }),
+    onBytes: (done, total, file) => options.onProgress?.({ phase: 'read', done, total, unit: 'bytes', current: file }),
   });
 }
 

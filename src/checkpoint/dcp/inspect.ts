@@ -95,7 +95,7 @@ class ShardReader {
 
   finish(): void {
     this.#counters.report(this.#findings);
-    if (this.#findings.payloadBytes > 0 && this.#findings.checks.length === 0) {
+    if (this.#findings.payloadBytes > 0 && this.#findings.coverage.checks === 0) {
       const message = 'the shard files carry no checksums: the writer had them switched off';
       this.#findings.add('TORCH_NO_CHECKSUMS', { file: null }, message);
     }

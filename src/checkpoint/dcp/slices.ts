@@ -81,11 +81,18 @@ function compareChecksums({ source, archive }: Slice, data: ReadonlySet<ZipEntry
     findings.payloadBytes += payload;
     if (!hasChecksums) continue;
     if (payload === 0 && entry.size <= SMALL_RECORD && entry.method === STORED) compareNow(source, entry, findings);
-    else {
-      const check = checkOfEntry(source, entry, payload);
-      if (check !== null) findings.addCheck(check);
-    }
+    else listCheck(source, entry, payload, findings);
   }
+}
+
+function listCheck(source: ByteSource, entry: ZipEntry, payload: number, findings: Findings): void {
+  const { dataOffset, size: length, crc } = entry;
+  if (dataOffset !== null && entry.method === STORED && payload === entry.compressedSize) {
+    findings.addCrc({ file: source.file, offset: source.base + dataOffset, length, crc, entry: excerpt(entry.name) });
+    return;
+  }
+  const check = checkOfEntry(source, entry, payload);
+  if (check !== null) findings.addCheck(check);
 }
 
 function compareNow(source: ByteSource, entry: ZipEntry, findings: Findings): void {

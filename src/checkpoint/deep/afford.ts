@@ -27,7 +27,7 @@ interface Account {
  * holes for hours, or unpack without end is told and left out.
  */
 export function affordableFiles(
-  checks: readonly Check[],
+  checks: Iterable<Check>,
   fileOf: (name: string) => CheckedFile | null,
   findings: Findings,
 ): ReadonlyMap<string, CheckedFile> {

@@ -12,27 +12,38 @@ export interface RunChecksOptions {
   /** A file, from its path below the root; null, with evidence, when it is not there any more. */
   readonly fileOf: (file: string) => CheckedFile | null;
   readonly signal: AbortSignal;
-  readonly onBytes?: (done: number, total: number) => void;
+  /** Told how far it is, and a file that is being read. */
+  readonly onBytes?: (done: number, total: number, file: string) => void;
 }
 
 /** Reads the bytes under every check, compares, and adds evidence for each that fails. */
 export async function runChecks(findings: Findings, options: RunChecksOptions): Promise<{ checkedBytes: number; failures: number }> {
-  const files = affordableFiles(findings.checks, options.fileOf, findings);
-  const checks = files.size === 0 ? [] : findings.checks.filter(({ file }) => files.has(file));
-  const batches = planBatches(checks).map((batch) => ({ ...batch, file: files.get(batch.file)?.path ?? batch.file }));
-  const total = batches.reduce((sum, { bytes }) => sum + bytes, 0);
-  const comparison = new Comparison(checks);
+  const files = affordableFiles(allChecks(findings), options.fileOf, findings);
+  const total = findings.coverage.bytes;
+  const compared = { checkedBytes: 0, failures: 0 };
   let done = 0;
-  await runBatches(batches, {
-    signal: options.signal,
-    onResults: (answers, batch) => {
-      for (const answer of answers) comparison.add(answer);
-      done += batch.bytes;
-      options.onBytes?.(done, total);
-    },
-  });
-  options.signal.throwIfAborted();
-  return comparison.report(findings);
+  for (const part of files.size === 0 ? [] : findings.checkParts()) {
+    const checks = part.filter(({ file }) => files.has(file));
+    const batches = planBatches(checks).map((batch) => ({ ...batch, file: files.get(batch.file)?.path ?? batch.file }));
+    const comparison = new Comparison(checks);
+    await runBatches(batches, {
+      signal: options.signal,
+      onResults: (answers, batch) => {
+        for (const answer of answers) comparison.add(answer);
+        done += batch.bytes;
+        options.onBytes?.(done, total, checks[batch.tasks[0]?.check ?? 0]?.file ?? '');
+      },
+    });
+    options.signal.throwIfAborted();
+    const { checkedBytes, failures } = comparison.report(findings);
+    compared.checkedBytes += checkedBytes;
+    compared.failures += failures;
+  }
+  return compared;
+}
+
+function* allChecks(findings: Findings): Generator<Check> {
+  for (const part of findings.checkParts()) yield* part;
 }
 
 /** Compares as results come in: of the many checks that match nothing is kept. */

@@ -1,4 +1,5 @@
 import { excerpt, printable } from '../../core/printable.ts';
+import { chunkList } from '../dcp/chunks.ts';
 import { chunkFault, PairBudget } from '../dcp/tiling.ts';
 import type { Findings } from '../findings.ts';
 import { LIMITS } from '../limits.ts';
@@ -44,7 +45,7 @@ function inspect(directory: Directory, findings: Findings): void {
   noteManifest(manifest, file, findings);
   const budget = new PairBudget();
   for (const [path, { shape, chunks }] of manifest.chunked) {
-    const fault = chunkFault(shape, chunks, budget);
+    const fault = chunkFault(shape, chunkList(chunks), budget);
     if (fault === null) continue;
     const message = `${excerpt(path)} is not made up of its chunks: ${excerpt(fault, 120)}`;
     findings.add('TORCHSNAPSHOT_CHUNKS', { file, expected: `[${excerpt(shape.join(', '))}]`, found: excerpt(fault, 120) }, message);

@@ -60,10 +60,8 @@ function listFiles(directory: Directory, files: JsonObject, findings: Findings, 
   return covered;
 }
 
-function dropParts({ checks }: Findings, covered: ReadonlySet<string>): void {
-  const kept = checks.filter((check) => check.code === 'MEGATRON_INTEGRITY_MISMATCH' || !covered.has(check.file));
-  checks.splice(0, checks.length);
-  for (const check of kept) checks.push(check);
+function dropParts(findings: Findings, covered: ReadonlySet<string>): void {
+  findings.dropChecks(({ code, file }) => code !== 'MEGATRON_INTEGRITY_MISMATCH' && covered.has(file));
 }
 
 function reportUnlisted(directory: Directory, files: JsonObject, findings: Findings): void {

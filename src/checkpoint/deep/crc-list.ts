@@ -1,0 +1,69 @@
+import { hex32 } from '../../core/checksums.ts';
+import { NameColumn, NumberColumn } from '../number-column.ts';
+import type { Check } from './check.ts';
+
+/** A CRC-32 over tensor bytes that lie in a file as they are. */
+export interface StoredCrc {
+  readonly file: string;
+  readonly offset: number;
+  readonly length: number;
+  readonly crc: number;
+  /** Name of the zip entry, fit to be shown. */
+  readonly entry: string;
+}
+
+/** Very many checks of one kind, as columns: a distributed checkpoint has one for each of its chunks. */
+export class CrcList {
+  readonly #files = new NameColumn();
+  readonly #entries = new NameColumn();
+  readonly #file = new NumberColumn();
+  readonly #entry = new NumberColumn();
+  readonly #offset = new NumberColumn();
+  readonly #length = new NumberColumn();
+  readonly #crc = new NumberColumn();
+  /** Bytes under the checks. */
+  bytes = 0;
+
+  get length(): number {
+    return this.#crc.length;
+  }
+
+  push({ file, offset, length, crc, entry }: StoredCrc): void {
+    this.#file.push(this.#files.idOf(file));
+    this.#entry.push(this.#entries.idOf(entry));
+    this.#offset.push(offset);
+    this.#length.push(length);
+    this.#crc.push(crc);
+    this.bytes += length;
+  }
+
+  at(index: number): StoredCrc {
+    return {
+      file: this.#files.at(this.#file.at(index)),
+      offset: this.#offset.at(index),
+      length: this.#length.at(index),
+      crc: this.#crc.at(index),
+      entry: this.#entries.at(this.#entry.at(index)),
+    };
+  }
+
+  /** The checks from one index up to another. */
+  checks(start: number, end: number): Check[] {
+    return Array.from({ length: Math.min(end, this.length) - start }, (_, index) => checkOf(this.at(start + index)));
+  }
+}
+
+function checkOf({ file, offset, length, crc, entry }: StoredCrc): Check {
+  return {
+    algorithm: 'crc32',
+    file,
+    offset,
+    length,
+    encoding: 'stored',
+    decodedLength: length,
+    expected: hex32(crc),
+    what: `entry ${entry}`,
+    code: 'ZIP_CRC_MISMATCH',
+    payloadBytes: length,
+  };
+}
