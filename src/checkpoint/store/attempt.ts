@@ -51,6 +51,8 @@ export async function startAttempt(store: OpenStore, options: StartOptions): Pro
     refuseIfOlder(store, attempt);
     await waitOutDeadlines(store, attempt, options);
     fenceOlder(store, attempt);
+    // What a scan finds from now on is durable, also where its writer died before its last sync.
+    store.fs.fsyncFolder(store.path);
     return { attempt, gang };
   } catch (thrown) {
     throw storeError(thrown, 'start an attempt in', store.path);
@@ -93,19 +95,26 @@ export function isFenced({ fs, path }: Store, attempt: number): boolean {
 
 function claimNumber(store: OpenStore, { gang, attempt: wanted }: StartOptions): number {
   for (;;) {
-    const newest = attemptNumbers(store).at(-1);
-    const candidate = wanted ?? newest;
-    const known = candidate === undefined ? null : readAttempt(store, candidate);
-    if (known !== null && known.gang === gang) return known.attempt;
-    if (known !== null && wanted !== undefined) throw taken(known, gang);
-    const number = wanted ?? (newest ?? highestSealed(store)) + 1;
+    const numbers = attemptNumbers(store);
+    const known = wanted === undefined ? attemptOf(store, gang, numbers) : readAttempt(store, wanted);
+    if (known?.gang === gang) {
+      // Whoever made it may have died before its name was durable.
+      store.fs.fsyncFolder(at.store(store.path, 'attempts'));
+      return known.attempt;
+    }
+    if (known !== null) throw taken(known, gang);
+    const number = wanted ?? Math.max(numbers.at(-1) ?? 0, 0) + 1;
     if (createAttempt(store, { attempt: number, gang })) return number;
   }
 }
 
-/** Where the attempts of a run were lost with its `.holdfast` folder, the manifests still tell how far they had come. */
-function highestSealed({ fs, path, run }: OpenStore): number {
-  return Math.max(0, ...readSeals(fs, path).map(({ parsed }) => (parsed.ok && parsed.manifest.run === run ? parsed.manifest.attempt : 0)));
+/** The attempt a gang has already. It may be an older one: a rank that comes late must be refused, and not start another attempt. */
+function attemptOf(store: OpenStore, gang: string, numbers: readonly number[]): Attempt | null {
+  for (const number of numbers.toReversed()) {
+    const known = readAttempt(store, number);
+    if (known?.gang === gang) return known;
+  }
+  return null;
 }
 
 /** Makes the attempt's folder in one step; false when another was first. */
@@ -198,8 +207,9 @@ function fenceOlder(store: OpenStore, attempt: number): void {
   const { fs, path } = store;
   for (const older of attemptNumbers(store)) {
     if (older >= attempt) break;
-    if (renamed(fs, at.staging(path, older), at.fenced(path, older))) fs.fsyncFolder(at.attempt(path, older));
+    renamed(fs, at.staging(path, older), at.fenced(path, older));
     // Also for one that was moved earlier: whoever moved it may have died before this.
+    fs.fsyncFolder(at.attempt(path, older));
     fenceSaves(fs, at.fenced(path, older));
   }
 }

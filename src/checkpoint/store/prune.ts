@@ -59,12 +59,22 @@ export function bytesOf({ manifest }: SealedCheckpoint): number {
 
 /** Removes one after the other; false when the keeper did not stand any more before all were gone. */
 function removeAll(store: Store, keeper: SealedCheckpoint, remove: readonly SealedCheckpoint[], removed: SealedCheckpoint[]): boolean {
+  if (remove.length > 0) makeDurable(store);
   for (const checkpoint of remove) {
     if (!stands(store, keeper)) return false;
     discard(store, checkpoint);
     removed.push(checkpoint);
   }
   return true;
+}
+
+/** What is kept must be there after a crash before anything else goes: its writer may have died before its last sync. */
+function makeDurable({ fs, path }: Store): void {
+  try {
+    fs.fsyncFolder(path);
+  } catch (thrown) {
+    throw storeError(thrown, 'make durable the names in', path);
+  }
 }
 
 /** The seal is there and names and sizes are as it says. */
