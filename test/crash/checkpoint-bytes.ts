@@ -17,10 +17,12 @@ export function filesOf({ attempt, step, bytes = 64 }: SaveName, rank: number): 
   const random = (length: number): Buffer => {
     const buffer = Buffer.alloc(length);
     for (let index = 0; index < length; index += 4) buffer.writeUInt32LE(rng.integer(0, 0xffff_ffff), Math.min(index, length - 4));
+    // Without this some random bytes begin like a format that they are not.
+    buffer.write('test data of a trainer\n');
     return buffer;
   };
   return new Map([
-    [`shard-${rank}.bin`, random(bytes)],
+    [`shard-${rank}.dat`, random(bytes)],
     [`ranks/${rank}.json`, Buffer.from(JSON.stringify({ attempt, step, rank }))],
   ]);
 }

@@ -17,7 +17,20 @@ export function findStrace(): Tracer {
 }
 
 /** The system calls that touch what the protocol touches. Each stands for itself in `trace=` and in `inject=`. */
-export const CALLS = ['openat', 'read', 'pread64', 'write', 'pwrite64', 'fsync', 'fdatasync', 'rename', 'mkdir', 'unlink', 'rmdir', 'close'] as const;
+export const CALLS = [
+  'openat',
+  'read',
+  'pread64',
+  'write',
+  'pwrite64',
+  'fsync',
+  'fdatasync',
+  'rename',
+  'mkdir',
+  'unlink',
+  'rmdir',
+  'close',
+] as const;
 export type Call = (typeof CALLS)[number];
 
 /** A fault at the `nth` use of a system call, counted from the start of the process as strace counts. */

@@ -1,0 +1,143 @@
+import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { adopt } from '../../../src/checkpoint/store/adopt.ts';
+import { startAttempt } from '../../../src/checkpoint/store/attempt.ts';
+import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
+import { pin } from '../../../src/checkpoint/store/pins.ts';
+import { prune } from '../../../src/checkpoint/store/prune.ts';
+import { restore } from '../../../src/checkpoint/store/quarantine.ts';
+import { findSealed, rollBack } from '../../../src/checkpoint/store/roll-back.ts';
+import { writeRank } from '../checkpoint-bytes.ts';
+import { openWith, saveAll, saveSteps } from '../store-driver.ts';
+import { killedAfterRenames } from '../killed-after.ts';
+import type { RecordingFs } from '../recording-fs.ts';
+import { fencesTheFirst } from './save-scenarios.ts';
+import type { Scenario } from './scenario.ts';
+
+const KEEP_ONE = { last: 1, every: null, withinMs: null };
+
+/** Everything else that changes a run's folder. */
+export const OTHER_SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'a prune that deletes two of three checkpoints',
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2, 3], 1)),
+    async act(fs, run) {
+      await prune(openWith(fs, run, 'b'), { retention: KEEP_ONE });
+    },
+    allowed: () => ['1/3'],
+  },
+  {
+    name: 'a prune after a pin',
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], 1)),
+    async act(fs, run) {
+      const store = openWith(fs, run, 'b');
+      pin(store, findSealed(store, '1'));
+      fs.promise('pinned');
+      await prune(store, { retention: KEEP_ONE });
+    },
+    allowed: () => ['1/2'],
+    alsoHolds: (run, promises) => (promises.has('pinned') && !existsSync(join(run, '.holdfast/pins/step-1')) ? ['the pin is gone'] : []),
+  },
+  {
+    name: 'a rollback',
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], 1)),
+    async act(fs, run) {
+      const store = openWith(fs, run, 'b');
+      await rollBack(store, findSealed(store, '1'));
+      fs.promise('rolled back');
+    },
+    allowed: (promises) => (promises.has('rolled back') ? ['1/1'] : ['1/1', '1/2']),
+  },
+  {
+    name: 'a fresh start without deleting',
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], 1)),
+    async act(fs, run) {
+      await rollBack(openWith(fs, run, 'b'), null);
+      fs.promise('fresh');
+    },
+    allowed: (promises) => (promises.has('fresh') ? [null] : [null, '1/1']),
+  },
+  {
+    name: 'a bad checkpoint that goes to quarantine',
+    async before(fs, run) {
+      await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], 1);
+      fs.unlink(join(run, 'step-2', 'shard-0.dat'));
+    },
+    async act(fs, run) {
+      await lastGood(openWith(fs, run, 'b'));
+    },
+    allowed: () => ['1/1'],
+  },
+  {
+    name: 'a checkpoint that comes back from quarantine',
+    async before(fs, run) {
+      await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], 1);
+      const file = join(run, 'step-2', 'shard-0.dat');
+      const bytes = fs.readFile(file);
+      fs.unlink(file);
+      await lastGood(openWith(fs, run, 'b'));
+      fs.writeFile(join(run, '.holdfast/quarantine/step-2/step-2/shard-0.dat'), bytes);
+    },
+    async act(fs, run) {
+      restore(openWith(fs, run, 'c'), 'step-2');
+      fs.promise('restored');
+    },
+    allowed: (promises) => (promises.has('restored') ? ['1/2'] : ['1/1', '1/2']),
+  },
+  {
+    name: 'the seal of a checkpoint that another tool wrote and never synced',
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], 1)),
+    async act(fs, run) {
+      fs.mkdir(join(run, 'checkpoint-2'));
+      writeRank(fs, join(run, 'checkpoint-2'), { attempt: 1, step: 2, worldSize: 1 }, 0);
+      await adopt(openWith(fs, run, 'b'), join(run, 'checkpoint-2'), { accept: 'anything', step: 2 });
+      fs.promise('sealed');
+    },
+    allowed: (promises) => (promises.has('sealed') ? ['1/2'] : ['1/1', '1/2']),
+  },
+  ...[1, 2].map(joinAfter),
+  {
+    name: 'a prune after a commit that was killed before its last sync',
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], 1)),
+    async act(fs, run) {
+      await commitKilled(fs, run);
+      await prune(openWith(fs, run, 'c'), { retention: KEEP_ONE });
+      fs.promise('pruned');
+    },
+    allowed: (promises) => (promises.has('pruned') ? ['1/2'] : ['1/1', '1/2']),
+  },
+  {
+    name: 'a new attempt after a commit that was killed before its last sync',
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], 1)),
+    async act(fs, run) {
+      await commitKilled(fs, run);
+      const store = openWith(fs, run, 'c');
+      await startAttempt(store, { gang: 'the next gang' });
+      const { checkpoint } = await lastGood(store, { isReadOnly: true });
+      fs.promise(`resumed from ${checkpoint?.name}`);
+    },
+    allowed: (promises) => (promises.has('resumed from step-2') ? ['1/2'] : ['1/1', '1/2']),
+  },
+];
+
+/** A save of step 2 that is killed right after the rename that commits it. */
+async function commitKilled(fs: RecordingFs, run: string): Promise<void> {
+  await killedAfterRenames(2, fs, (killed) =>
+    saveAll(openWith(killed, run, 'killed'), { attempt: 1, gang: 'gang' }, { step: 2, worldSize: 1 }),
+  );
+}
+
+/** A gang of which one began the attempt and was killed after so many renames: the first makes the attempt, the second fences. */
+function joinAfter(renames: number): Scenario {
+  return {
+    name: `a join of an attempt whose first was killed after rename ${renames}`,
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], 1)),
+    async act(fs, run) {
+      await killedAfterRenames(renames, fs, (killed) => startAttempt(openWith(killed, run, 'b'), { gang: 'the next gang' }));
+      await startAttempt(openWith(fs, run, 'c'), { gang: 'the next gang' });
+      fs.promise('attempt 2');
+    },
+    allowed: () => ['1/1'],
+    alsoHolds: fencesTheFirst,
+  };
+}

@@ -1,0 +1,64 @@
+import { type Attempt, startAttempt } from '../../src/checkpoint/store/attempt.ts';
+import { commitSave, type Sealed } from '../../src/checkpoint/store/commit.ts';
+import type { DurableFs } from '../../src/checkpoint/store/durable-fs.ts';
+import { lastGood } from '../../src/checkpoint/store/last-good.ts';
+import { MANIFEST_NAME } from '../../src/checkpoint/store/layout.ts';
+import { beginSave, writeReceipt } from '../../src/checkpoint/store/save.ts';
+import { openRun, type OpenStore, readRun } from '../../src/checkpoint/store/store.ts';
+import { type SaveName, wholeOf, writeRank } from './checkpoint-bytes.ts';
+import { readTree } from './model/tree.ts';
+
+/** The life of the kernel in which everything is recorded. */
+const BOOT = 'before the crash';
+
+/** Opens the run with ids that follow from `label`, so that two recordings of the same thing are the same. */
+export function openWith(fs: DurableFs, run: string, label: string): OpenStore {
+  let ids = 0;
+  const makeId = (): string => {
+    ids += 1;
+    return `${label}-${ids}`;
+  };
+  return openRun(run, { fs, makeId, bootId: BOOT });
+}
+
+/** One whole save: every rank writes its files, then every rank leaves its receipt, then the first one commits. */
+export async function saveAll(store: OpenStore, attempt: Attempt, wanted: Omit<SaveName, 'attempt'>): Promise<Sealed> {
+  const { step, worldSize } = wanted;
+  const save = beginSave(store, attempt, { step, worldSize });
+  const name = { ...wanted, attempt: attempt.attempt };
+  const files = Array.from({ length: worldSize }, (_, rank) => writeRank(store.fs, save.data, name, rank));
+  for (const [rank, own] of files.entries()) await writeReceipt(store, save, { rank, files: own });
+  return commitSave(store, save);
+}
+
+/** Starts an attempt of a gang and saves each step. */
+export async function saveSteps(store: OpenStore, gang: string, steps: readonly number[], worldSize = 2): Promise<Attempt> {
+  const attempt = await startAttempt(store, { gang });
+  for (const step of steps) await saveAll(store, attempt, { step, worldSize });
+  return attempt;
+}
+
+/** What `resume` gives in a run's folder: `attempt/step`, or null when there is nothing to resume from; and what is wrong with its bytes. */
+export async function resume(
+  run: string,
+  bootId: string = BOOT,
+): Promise<{ readonly key: string | null; readonly faults: readonly string[] }> {
+  const { checkpoint } = await lastGood(readRun(run, { bootId }));
+  if (checkpoint === null) return { key: null, faults: [] };
+  const { attempt, step, worldSize } = checkpoint.manifest;
+  return { key: `${attempt}/${step}`, faults: differences(checkpoint.path, { attempt, step, worldSize }) };
+}
+
+/** How a checkpoint on disk differs from what that save wrote, byte by byte. */
+export function differences(path: string, save: SaveName): string[] {
+  const expected = wholeOf(save);
+  const faults: string[] = [];
+  for (const [name, content] of readTree(path)) {
+    if (content === null || name === MANIFEST_NAME) continue;
+    const bytes = expected.get(name);
+    if (bytes === undefined) faults.push(`${name} is not of this save`);
+    else if (!bytes.equals(content)) faults.push(`${name} has other bytes than were saved`);
+    expected.delete(name);
+  }
+  return [...faults, ...[...expected.keys()].map((name) => `${name} is missing`)];
+}

@@ -1,0 +1,32 @@
+import type { Hesitation } from './hesitant-fs.ts';
+
+/** What one process does in one round. */
+export type Job = {
+  readonly run: string;
+  readonly journal: string;
+  readonly process: string;
+  readonly seed: number;
+  readonly hesitation: Hesitation;
+} & (
+  | { readonly role: 'rank'; readonly gang: string; readonly rank: number; readonly worldSize: number; readonly steps: readonly number[] }
+  | { readonly role: 'reader'; readonly reads: number }
+);
+
+/** Lines of a journal. Each call leaves one before it is made and one when it was answered, so that a kill in between shows. */
+export type JournalLine =
+  | { readonly at: string; readonly call: number; readonly begin: BeginFacts }
+  | { readonly at: string; readonly call: number; readonly end: EndFacts };
+
+export type BeginFacts =
+  | { readonly kind: 'attempt'; readonly gang: string }
+  | { readonly kind: 'commit'; readonly attempt: number; readonly step: number }
+  | { readonly kind: 'read' };
+
+export interface EndFacts {
+  readonly attempt?: number;
+  readonly seen?: readonly { readonly attempt: number; readonly step: number }[];
+  readonly outcome?: 'sealed' | 'refused' | 'unknown';
+  readonly lastGood?: { readonly attempt: number; readonly step: number } | null;
+  /** An error nobody expected. */
+  readonly error?: string;
+}
