@@ -103,7 +103,7 @@ function claimNumber(store: OpenStore, { gang, attempt: wanted }: StartOptions):
       return known.attempt;
     }
     if (known !== null) throw taken(known, gang);
-    const number = wanted ?? Math.max(numbers.at(-1) ?? 0, 0) + 1;
+    const number = wanted ?? (numbers.at(-1) ?? highestSealed(store)) + 1;
     if (createAttempt(store, { attempt: number, gang })) return number;
   }
 }
@@ -115,6 +115,11 @@ function attemptOf(store: OpenStore, gang: string, numbers: readonly number[]): 
     if (known?.gang === gang) return known;
   }
   return null;
+}
+
+/** Where the attempts of a run were lost with its `.holdfast` folder, the manifests still tell how far they had come. */
+function highestSealed({ fs, path, run }: OpenStore): number {
+  return Math.max(0, ...readSeals(fs, path).map(({ parsed }) => (parsed.ok && parsed.manifest.run === run ? parsed.manifest.attempt : 0)));
 }
 
 /** Makes the attempt's folder in one step; false when another was first. */

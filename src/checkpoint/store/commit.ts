@@ -6,7 +6,7 @@ import { rememberSealed } from './last-good-cache.ts';
 import { MANIFEST_NAME } from './layout.ts';
 import { formatManifest, type Manifest, MANIFEST_SCHEMA, type SealedFile, sha256 } from './manifest.ts';
 import { parseReceipt, type Receipt, receiptName } from './receipt.ts';
-import { abandonSave, type Save } from './save.ts';
+import { abandonSave, gone, type Save } from './save.ts';
 import type { OpenStore } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
 import { walkFiles } from './walk-files.ts';
@@ -45,9 +45,9 @@ export function commitSave(store: OpenStore, save: Save): Sealed {
     if (isFenced(store, attempt)) throw fencedError(attempt);
     name = renameToFree(store, save);
   } catch (thrown) {
+    const error = isCode(thrown, 'ENOENT') && fs.stat(data) === null ? gone(store, save, thrown) : storeError(thrown, 'seal', data);
     abandonSave(store, save);
-    if (isCode(thrown, 'ENOENT') && isFenced(store, attempt)) throw fencedError(attempt, thrown);
-    throw storeError(thrown, 'seal', data);
+    throw error;
   }
   try {
     fs.fsyncFolder(path);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
-import { type Attempt, fencedError } from './attempt.ts';
+import { type Attempt, fencedError, isFenced } from './attempt.ts';
 import { type ChecksumOptions, sealFiles } from './checksum-files.ts';
 import { removeTree } from './delete-tree.ts';
 import { at, MANIFEST_NAME, STAGED_DATA } from './layout.ts';
@@ -76,9 +76,19 @@ export async function writeReceipt(store: OpenStore, save: Save, options: Receip
     const receipt = { schema: RECEIPT_SCHEMA, run, attempt, save: id, step, worldSize, rank, files } as const;
     replaceFile(fs, join(folder, 'receipts', receiptName(rank)), formatReceipt(receipt), store.makeId());
   } catch (thrown) {
-    if (isCode(thrown, 'ENOENT') && fs.stat(folder) === null) throw fencedError(attempt, thrown);
+    if (isCode(thrown, 'ENOENT') && fs.stat(folder) === null) throw gone(store, save, thrown);
     throw storeError(thrown, 'write the receipt of', data);
   }
+}
+
+/** The staging of a save is gone: taken over by a newer attempt, or given up by another rank of this one. */
+export function gone(store: OpenStore, { attempt, save }: Save, cause: unknown): HoldfastError {
+  if (isFenced(store, attempt)) return fencedError(attempt, cause);
+  return new HoldfastError('SAVE_INCOMPLETE', {
+    message: `save ${excerpt(save, 60)} was given up by another rank`,
+    hint: 'Every earlier checkpoint is as it was. The next save begins with a new save id.',
+    cause,
+  });
 }
 
 function everything({ fs }: OpenStore, { data, worldSize }: Save): readonly FoundFile[] {

@@ -1,0 +1,158 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { seal, stagedSave, testRun } from '../../../test/support/sealed-run.ts';
+import { VirtualClock } from '../../core/clock.ts';
+import { newestAttempt, publishDeadline, startAttempt } from './attempt.ts';
+import { commitSave } from './commit.ts';
+import { realFs } from './durable-fs.ts';
+import { beginSave, writeReceipt } from './save.ts';
+import { scan } from './scan.ts';
+
+function startInAnotherProcess(run: string, gang: string): void {
+  const modules = ['attempt', 'store'].map((name) => new URL(`./${name}.ts`, import.meta.url).href);
+  const code = `
+    const [{ startAttempt }, { openRun }] = await Promise.all(${JSON.stringify(modules)}.map((name) => import(name)));
+    await startAttempt(openRun(${JSON.stringify(run)}), { gang: ${JSON.stringify(gang)} });`;
+  execFileSync(process.execPath, ['--input-type=module', '-e', code]);
+}
+
+describe('an attempt', () => {
+  it('is numbered from one, and joined by everyone of its gang', async () => {
+    using run = testRun();
+    const started = await Promise.all([1, 2, 3].map(() => startAttempt(run.store, { gang: 'g' })));
+    expect(started.map(({ attempt }) => attempt)).toEqual([1, 1, 1]);
+    expect(await startAttempt(run.store, { gang: 'h' })).toEqual({ attempt: 2, gang: 'h' });
+    expect(newestAttempt(run.store)).toEqual({ attempt: 2, gang: 'h' });
+  });
+
+  it('can have a number from outside, which belongs to one gang', async () => {
+    using run = testRun();
+    expect(await startAttempt(run.store, { gang: 'g', attempt: 7 })).toEqual({ attempt: 7, gang: 'g' });
+    expect(await startAttempt(run.store, { gang: 'g', attempt: 7 })).toEqual({ attempt: 7, gang: 'g' });
+    await expect(startAttempt(run.store, { gang: 'h', attempt: 7 })).rejects.toMatchObject({ code: 'ATTEMPT_TAKEN' });
+  });
+
+  it('below one that exists is refused, also for its own gang', async () => {
+    using run = testRun();
+    await startAttempt(run.store, { gang: 'g', attempt: 3 });
+    await startAttempt(run.store, { gang: 'h', attempt: 5 });
+    await expect(startAttempt(run.store, { gang: 'late', attempt: 4 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
+    await expect(startAttempt(run.store, { gang: 'g', attempt: 3 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
+  });
+});
+
+describe('a writer of an older attempt', () => {
+  it('cannot commit what it had staged', async () => {
+    using run = testRun();
+    const old = await startAttempt(run.store, { gang: 'old' });
+    const save = await stagedSave(run.store, old, { step: 9 });
+    await startAttempt(run.store, { gang: 'new' });
+    expect(() => commitSave(run.store, save)).toThrow(expect.objectContaining({ code: 'ATTEMPT_FENCED' }));
+    expect(readdirSync(run.path)).toEqual(['.holdfast']);
+  });
+
+  it('cannot begin a save, nor write a receipt', async () => {
+    using run = testRun();
+    const old = await startAttempt(run.store, { gang: 'old' });
+    const save = beginSave(run.store, old, { step: 9, worldSize: 1 });
+    writeFileSync(join(save.data, 'x'), 'x');
+    await startAttempt(run.store, { gang: 'new' });
+    expect(() => beginSave(run.store, old, { step: 10, worldSize: 1 })).toThrow(expect.objectContaining({ code: 'ATTEMPT_FENCED' }));
+    await expect(writeReceipt(run.store, save, { rank: 0 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
+  });
+
+  it('is refused also when the newer one starts between its last look and its rename', async () => {
+    using run = testRun();
+    const old = await startAttempt(run.store, { gang: 'old' });
+    const save = await stagedSave(run.store, old, { step: 9 });
+    let isFenced = false;
+    const fs = {
+      ...realFs,
+      rename(from: string, to: string) {
+        if (!isFenced) startInAnotherProcess(run.path, 'new');
+        isFenced = true;
+        realFs.rename(from, to);
+      },
+    };
+    expect(() => commitSave({ ...run.store, fs }, save)).toThrow(expect.objectContaining({ code: 'ATTEMPT_FENCED' }));
+    expect(readdirSync(run.path)).toEqual(['.holdfast']);
+  });
+
+  it('finds nothing to rename even when its rename already held the folder as the newer one moved it', async () => {
+    using run = testRun();
+    const old = await startAttempt(run.store, { gang: 'old' });
+    const save = await stagedSave(run.store, old, { step: 9 });
+    await startAttempt(run.store, { gang: 'new' });
+    // What a rename inside the kernel sees: the same folder, wherever it lies by now.
+    const held = join(run.path, '.holdfast/fenced/1', save.save);
+    expect(existsSync(join(held, 'data'))).toBe(false);
+    expect(readdirSync(join(held, 'data.fenced'))).toEqual(['shard-0']);
+  });
+
+  it('that won the race is seen by the newer one', async () => {
+    using run = testRun();
+    await seal(run.store, await startAttempt(run.store, { gang: 'old' }), { step: 9 });
+    await startAttempt(run.store, { gang: 'new' });
+    expect(scan(run.store).sealed.map(({ name }) => name)).toEqual(['step-9']);
+  });
+
+  it('comes after every save of the newer one, whatever their steps', async () => {
+    using run = testRun();
+    await seal(run.store, await startAttempt(run.store, { gang: 'old' }), { step: 900 });
+    await seal(run.store, await startAttempt(run.store, { gang: 'new' }), { step: 5 });
+    expect(scan(run.store).sealed.map(({ name }) => name)).toEqual(['step-5', 'step-900']);
+  });
+});
+
+describe('a replacement', () => {
+  it('waits out the deadline its predecessor published, so that a flush inside the grace counts', async () => {
+    const clock = new VirtualClock();
+    using run = testRun({ clock });
+    const old = await startAttempt(run.store, { gang: 'old' });
+    const save = await stagedSave(run.store, old, { step: 9 });
+    publishDeadline(run.store, old, clock.now() + 30_000);
+    const starting = startAttempt(run.store, { gang: 'new' });
+    await clock.advance(29_000);
+    expect(commitSave(run.store, save).name).toBe('step-9');
+    const late = await stagedSave(run.store, old, { step: 10 });
+    await clock.advance(2000);
+    expect(await starting).toEqual({ attempt: 2, gang: 'new' });
+    expect(() => commitSave(run.store, late)).toThrow(expect.objectContaining({ code: 'ATTEMPT_FENCED' }));
+  });
+
+  it('goes on at once when its predecessor says that it is done', async () => {
+    const clock = new VirtualClock();
+    using run = testRun({ clock });
+    const old = await startAttempt(run.store, { gang: 'old' });
+    publishDeadline(run.store, old, clock.now() + 60_000);
+    const starting = startAttempt(run.store, { gang: 'new' });
+    await clock.advance(1000);
+    publishDeadline(run.store, old, null);
+    await clock.advance(1000);
+    expect(await starting).toEqual({ attempt: 2, gang: 'new' });
+  });
+
+  it('does not wait for ever for a deadline from a clock that is wrong', async () => {
+    const clock = new VirtualClock();
+    using run = testRun({ clock });
+    const old = await startAttempt(run.store, { gang: 'old' });
+    publishDeadline(run.store, old, Number.MAX_SAFE_INTEGER);
+    const starting = startAttempt(run.store, { gang: 'new', maxWaitMs: 5000 });
+    await clock.advance(5000);
+    expect(await starting).toEqual({ attempt: 2, gang: 'new' });
+  });
+
+  it('can be told to stop waiting', async () => {
+    const clock = new VirtualClock();
+    using run = testRun({ clock });
+    const old = await startAttempt(run.store, { gang: 'old' });
+    publishDeadline(run.store, old, clock.now() + 60_000);
+    const stop = new AbortController();
+    const starting = startAttempt(run.store, { gang: 'new', signal: stop.signal });
+    stop.abort(new Error('enough'));
+    await expect(starting).rejects.toThrow('enough');
+    expect((await stagedSave(run.store, old, { step: 1 })).attempt).toBe(1);
+  });
+});
