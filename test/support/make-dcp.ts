@@ -30,7 +30,7 @@ export function writeDcp(folder: string, shape: DcpShape): void {
 }
 
 function torchSlice(elements: number): Buffer {
-  const record = (name: string, data: Buffer) => ({ name: `archive/${name}`, data, padding: 20 });
+  const record = (name: string, data: Buffer) => ({ name: `archive/${name}`, data, padding: 20, descriptor: true });
   return writeZip(
     [
       record('data.pkl', Buffer.alloc(150, 0x4e)),
@@ -41,7 +41,7 @@ function torchSlice(elements: number): Buffer {
       record('version', Buffer.from('3\n')),
       record('.data/serialization_id', Buffer.alloc(40, 0x31)),
     ],
-    { zip64: true },
+    { end64: true },
   );
 }
 

@@ -14,6 +14,8 @@ export interface ZipMember {
 
 export interface ZipShape {
   readonly zip64?: boolean;
+  /** A 64-bit end record although nothing needs it, as torch writes it. */
+  readonly end64?: boolean;
   readonly comment?: string;
 }
 
@@ -108,7 +110,7 @@ function endRecords(count: number, offset: number, size: number, shape: ZipShape
   end.writeUInt32LE(size, 12);
   end.writeUInt32LE(offset, 16);
   end.writeUInt16LE(comment.length, 20);
-  if (shape.zip64 !== true) return [end, comment];
+  if (shape.zip64 !== true && shape.end64 !== true) return [end, comment];
   const end64 = Buffer.alloc(56);
   end64.writeUInt32LE(0x06064b50, 0);
   end64.writeBigUInt64LE(44n, 4);

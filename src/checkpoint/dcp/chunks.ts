@@ -10,6 +10,13 @@ export interface Chunk {
 export interface Chunks {
   readonly length: number;
   at(index: number): Chunk;
+  /** Elements of the chunk. */
+  volume(index: number): number;
+}
+
+/** Elements of a box. */
+export function volume(sizes: readonly number[]): number {
+  return sizes.includes(0) ? 0 : sizes.reduce((product, size) => product * size, 1);
 }
 
 /** The chunks of very many tensors, one behind the other, as plain numbers. */
@@ -28,6 +35,12 @@ export class ChunkPool {
   push({ offsets, sizes }: Chunk): void {
     for (const offset of offsets) this.#numbers.push(offset);
     for (const size of sizes) this.#numbers.push(size);
+  }
+
+  product(start: number, count: number): number {
+    let product = 1;
+    for (let index = start; index < start + count && product > 0; index++) product *= this.#numbers.at(index);
+    return product;
   }
 
   numbers(start: number, count: number): number[] {
@@ -75,6 +88,10 @@ export class ChunkRun implements Chunks {
       sizes: this.#pool.numbers(start + this.#dimensions, this.#dimensions),
     };
   }
+
+  volume(index: number): number {
+    return this.#pool.product(this.#start + (index * 2 + 1) * this.#dimensions, this.#dimensions);
+  }
 }
 
 /** Two lists of chunks as one. */
@@ -83,10 +100,12 @@ export function joinChunks(first: Chunks, second: Chunks): Chunks {
   return {
     length: first.length + second.length,
     at: (index) => (index < first.length ? first.at(index) : second.at(index - first.length)),
+    volume: (index) => (index < first.length ? first.volume(index) : second.volume(index - first.length)),
   };
 }
 
 /** Chunks that are held as objects. */
 export function chunkList(chunks: readonly Chunk[]): Chunks {
-  return { length: chunks.length, at: (index) => chunks[index] as Chunk };
+  const at = (index: number) => chunks[index] as Chunk;
+  return { length: chunks.length, at, volume: (index) => volume(at(index).sizes) };
 }

@@ -6,7 +6,7 @@ import { stateOfName } from '../tensor-names.ts';
 import { torchScalar } from '../torch-dtypes.ts';
 import type { DcpMetadata, TensorItem } from './metadata.ts';
 import type { Slice } from './slices.ts';
-import { volume } from './tiling.ts';
+import { volume } from './chunks.ts';
 
 /** Parts of a full name that may stand for the training state's own folders: `app.optim.state…`. */
 const STATE_DEPTH = 3;

@@ -82,7 +82,7 @@ class ShardReader {
     const source = shard.slice(item.start, item.length);
     const tensor = this.#metadata.tensors.get(item.name);
     if (tensor !== undefined) {
-      const expected = { dtype: tensor.dtype, chunk: this.#places.chunkOf(index, tensor) };
+      const expected = { dtype: tensor.dtype, elements: this.#places.elementsAt(index, tensor) };
       const slice = inspectTensorSlice(source, item, expected, findings);
       if (slice !== null) this.#counters.note(slice, tensor, findings);
       return;

@@ -1,4 +1,4 @@
-import type { Chunk, Chunks } from './chunks.ts';
+import type { Chunks } from './chunks.ts';
 import type { TensorItem } from './metadata.ts';
 import type { StoredTable } from './stored-table.ts';
 
@@ -50,10 +50,10 @@ export class Places {
     return missing;
   }
 
-  /** The chunk at an item's place, once its tensor was matched; a lone one may be anywhere. */
-  chunkOf(item: number, { chunks }: TensorItem): Chunk | null {
+  /** How many elements the chunk at an item's place has, once its tensor was matched; a lone chunk may be anywhere. */
+  elementsAt(item: number, { chunks }: TensorItem): number | null {
     const chunk = chunks.length === 1 ? 0 : (this.#chunks[item] ?? FREE);
-    return chunk === FREE ? null : chunks.at(chunk);
+    return chunk === FREE ? null : chunks.volume(chunk);
   }
 
   #slotOf(name: string, offsets: readonly number[]): number {

@@ -6,12 +6,10 @@ import { TORCH_DTYPE_BYTES } from '../torch-dtypes.ts';
 import { usesChecksums } from '../torch/checksums.ts';
 import { STORED, type ZipArchive, type ZipEntry } from '../zip/archive.ts';
 import { checkOfEntry, readZip } from '../zip/read.ts';
-import type { Chunk } from './chunks.ts';
 import type { StoredItem } from './stored-table.ts';
-import { volume } from './tiling.ts';
 
-const ZIP_START = Buffer.from('PK\x03\x04', 'latin1');
-const ZIP_END = Buffer.from('PK\x05\x06', 'latin1');
+const ZIP_START = 0x04034b50;
+const ZIP_END = 0x06054b50;
 const ZIP_END_BYTES = 22;
 /** Records beside the tensor's bytes that are compared without `--deep`. */
 const SMALL_RECORD = 1024;
@@ -26,13 +24,18 @@ export interface Slice {
 /** What the metadata says is at an item's place. */
 export interface Expected {
   readonly dtype: string | null;
-  readonly chunk: Chunk | null;
+  /** Elements of the chunk, where it is known which one it is. */
+  readonly elements: number | null;
 }
 
 /** True when a torch file begins where the slice begins and ends where it ends. */
 export function isTorchSlice(source: ByteSource): boolean {
-  if (source.size < ZIP_START.length + ZIP_END_BYTES || !source.read(0, 4).equals(ZIP_START)) return false;
-  return source.read(source.size - ZIP_END_BYTES, 4).equals(ZIP_END);
+  return isMark(source, 0, ZIP_START) && source.size > ZIP_END_BYTES && isMark(source, source.size - ZIP_END_BYTES, ZIP_END);
+}
+
+function isMark(source: ByteSource, offset: number, mark: number): boolean {
+  const bytes = source.read(offset, 4);
+  return bytes.length === 4 && bytes.readUInt32LE(0) === mark;
 }
 
 /** Reads the torch file of a tensor's chunk from its directory alone; its bytes are left to `--deep`. Null, with evidence, when it is none. */
@@ -57,12 +60,12 @@ export function reportForeign(source: ByteSource, item: StoredItem, findings: Fi
 }
 
 /** One storage that is too small for the chunk. Tensors of other classes may have several, or none; they are left alone. */
-function checkDataSize(slice: Slice, data: readonly ZipEntry[], { dtype, chunk }: Expected, findings: Findings): void {
+function checkDataSize(slice: Slice, data: readonly ZipEntry[], { dtype, elements }: Expected, findings: Findings): void {
   const [entry] = data;
   const { item, source } = slice;
   const width = TORCH_DTYPE_BYTES.get(dtype ?? '');
-  if (entry === undefined || data.length > 1 || width === undefined || chunk === null) return;
-  const needed = volume(chunk.sizes) * width;
+  if (entry === undefined || data.length > 1 || width === undefined || elements === null) return;
+  const needed = elements * width;
   if (entry.size >= needed) return;
   const where = { file: source.file, offset: source.base, expected: `${needed} bytes`, found: `${entry.size} bytes` };
   const message = `a chunk of ${excerpt(item.name)} needs ${needed} bytes of data, the torch file at its place has ${entry.size}`;
@@ -88,7 +91,7 @@ function compareChecksums({ source, archive }: Slice, data: ReadonlySet<ZipEntry
 function listCheck(source: ByteSource, entry: ZipEntry, payload: number, findings: Findings): void {
   const { dataOffset, size: length, crc } = entry;
   if (dataOffset !== null && entry.method === STORED && payload === entry.compressedSize) {
-    findings.addCrc({ file: source.file, offset: source.base + dataOffset, length, crc, entry: excerpt(entry.name) });
+    findings.addCrc({ file: source.file, offset: source.base + dataOffset, length, crc, entry: entry.name });
     return;
   }
   const check = checkOfEntry(source, entry, payload);

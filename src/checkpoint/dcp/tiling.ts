@@ -1,4 +1,4 @@
-import type { Chunk, Chunks } from './chunks.ts';
+import { type Chunk, type Chunks, volume } from './chunks.ts';
 
 /** Comparisons of two chunks that one checkpoint may cost; beyond them chunks are compared by volume alone. */
 export class PairBudget {
@@ -16,10 +16,6 @@ export function chunkFault(size: readonly number[], chunks: Chunks, budget: Pair
   const whole = volume(size);
   if (covered !== whole) return `chunks hold ${covered} of ${whole} elements`;
   return chunks.length > 1 && hasOverlap(chunks, budget) ? 'two chunks overlap' : null;
-}
-
-export function volume(sizes: readonly number[]): number {
-  return sizes.includes(0) ? 0 : sizes.reduce((product, size) => product * size, 1);
 }
 
 function fits(size: readonly number[], { offsets, sizes }: Chunk): boolean {

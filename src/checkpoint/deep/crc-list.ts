@@ -1,4 +1,5 @@
 import { hex32 } from '../../core/checksums.ts';
+import { excerpt } from '../../core/printable.ts';
 import { NameColumn, NumberColumn } from '../number-column.ts';
 import type { Check } from './check.ts';
 
@@ -8,9 +9,13 @@ export interface StoredCrc {
   readonly offset: number;
   readonly length: number;
   readonly crc: number;
-  /** Name of the zip entry, fit to be shown. */
+  /** Name of the zip entry. */
   readonly entry: string;
 }
+
+/** Torch files have a handful of names for their records. */
+const MOST_NAMES = 1000;
+const UNNAMED = '(one of many)';
 
 /** Very many checks of one kind, as columns: a distributed checkpoint has one for each of its chunks. */
 export class CrcList {
@@ -30,7 +35,7 @@ export class CrcList {
 
   push({ file, offset, length, crc, entry }: StoredCrc): void {
     this.#file.push(this.#files.idOf(file));
-    this.#entry.push(this.#entries.idOf(entry));
+    this.#entry.push(this.#entries.find(entry) ?? this.#entries.idOf(this.#entries.length < MOST_NAMES ? excerpt(entry) : UNNAMED));
     this.#offset.push(offset);
     this.#length.push(length);
     this.#crc.push(crc);

@@ -19,14 +19,29 @@ export interface ByteSource {
 
 /** A source over bytes that are already in memory (a decompressed member, a test). */
 export function memorySource(bytes: Buffer, file: string, base = 0): ByteSource {
-  return {
-    file,
-    base,
-    size: bytes.length,
-    read: (offset, length) => bytes.subarray(clamp(offset, bytes.length), clamp(offset + length, bytes.length)),
-    slice: (offset, length) =>
-      memorySource(bytes.subarray(clamp(offset, bytes.length), clamp(offset + length, bytes.length)), file, base + offset),
-  };
+  return new MemorySource(bytes, file, base);
+}
+
+class MemorySource implements ByteSource {
+  readonly file: string;
+  readonly base: number;
+  readonly size: number;
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer, file: string, base: number) {
+    this.#bytes = bytes;
+    this.file = file;
+    this.base = base;
+    this.size = bytes.length;
+  }
+
+  read(offset: number, length: number): Buffer {
+    return this.#bytes.subarray(clamp(offset, this.size), clamp(offset + length, this.size));
+  }
+
+  slice(offset: number, length: number): ByteSource {
+    return new MemorySource(this.read(offset, length), this.file, this.base + offset);
+  }
 }
 
 /** `value` moved into 0…max. */

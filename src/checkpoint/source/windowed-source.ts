@@ -1,6 +1,8 @@
-import type { ByteSource } from './byte-source.ts';
+import { type ByteSource, clamp } from './byte-source.ts';
 
-const WINDOW = 4096;
+/** Windows begin small, because what lies between two places that are read may be large. They grow while they follow one another. */
+const SMALLEST = 4096;
+const LARGEST = 64 * 1024;
 const KEPT = 2;
 
 interface Window {
@@ -13,35 +15,65 @@ interface Window {
  * and the last two such windows are kept. Where torch files lie back to back, the end of one and the beginning of the next are one read.
  */
 export function windowedSource(source: ByteSource): ByteSource {
-  const windows: Window[] = [];
-  const read = (offset: number, length: number): Buffer => {
-    if (length > WINDOW / 2) return source.read(offset, length);
-    const end = Math.min(offset + length, source.size);
-    let window = windows.find(({ start, bytes }) => start <= offset && end <= start + bytes.length);
-    if (window === undefined) {
-      const start = Math.max(0, offset - WINDOW / 2);
-      window = { start, bytes: source.read(start, WINDOW) };
-      windows.push(window);
-      if (windows.length > KEPT) windows.shift();
-    }
-    return window.bytes.subarray(offset - window.start, Math.max(offset, end) - window.start);
-  };
-  return part(source, read, 0);
+  return new WindowedSource(new Windows(source), source, 0);
 }
 
-/** `at` is where the part begins in the source under the windows. */
-function part(source: ByteSource, read: ByteSource['read'], at: number): ByteSource {
-  return {
-    file: source.file,
-    base: source.base,
-    size: source.size,
-    read: (offset, length) => {
-      const from = Math.min(Math.max(offset, 0), source.size);
-      return read(at + from, Math.min(Math.max(length, 0), source.size - from));
-    },
-    slice: (offset, length) => {
-      const inner = source.slice(offset, length);
-      return part(inner, read, at + inner.base - source.base);
-    },
-  };
+class Windows {
+  readonly #source: ByteSource;
+  readonly #windows: Window[] = [];
+  #size = SMALLEST;
+
+  constructor(source: ByteSource) {
+    this.#source = source;
+  }
+
+  read(offset: number, length: number): Buffer {
+    if (length > SMALLEST / 2) return this.#source.read(offset, length);
+    const end = Math.min(offset + length, this.#source.size);
+    for (let index = this.#windows.length - 1; index >= 0; index--) {
+      const { start, bytes } = this.#windows[index] as Window;
+      if (start <= offset && end <= start + bytes.length) return bytes.subarray(offset - start, Math.max(offset, end) - start);
+    }
+    const { start, bytes } = this.#fetch(offset);
+    return bytes.subarray(offset - start, Math.max(offset, end) - start);
+  }
+
+  #fetch(offset: number): Window {
+    const last = this.#windows[this.#windows.length - 1];
+    const isNext = last !== undefined && offset > last.start && offset <= last.start + last.bytes.length + SMALLEST / 2;
+    this.#size = isNext ? Math.min(this.#size * 2, LARGEST) : SMALLEST;
+    const start = Math.max(0, offset - SMALLEST / 2);
+    const window = { start, bytes: this.#source.read(start, this.#size) };
+    this.#windows.push(window);
+    if (this.#windows.length > KEPT) this.#windows.shift();
+    return window;
+  }
+}
+
+class WindowedSource implements ByteSource {
+  readonly file: string;
+  readonly base: number;
+  readonly size: number;
+  readonly #windows: Windows;
+  /** Where it begins in the source under the windows. */
+  readonly #at: number;
+
+  constructor(windows: Windows, { file, base, size }: Pick<ByteSource, 'file' | 'base' | 'size'>, at: number) {
+    this.file = file;
+    this.base = base;
+    this.size = size;
+    this.#windows = windows;
+    this.#at = at;
+  }
+
+  read(offset: number, length: number): Buffer {
+    const from = clamp(offset, this.size);
+    return this.#windows.read(this.#at + from, clamp(length, this.size - from));
+  }
+
+  slice(offset: number, length: number): ByteSource {
+    const from = clamp(offset, this.size);
+    const part = { file: this.file, base: this.base + from, size: clamp(length, this.size - from) };
+    return new WindowedSource(this.#windows, part, this.#at + from);
+  }
 }

@@ -40,32 +40,68 @@ interface Line {
 
 type Block = { [key: string]: Json };
 
-class BlockParser {
-  readonly #lines: Line[] = [];
-  #next = 0;
+/** The lines that say something, one at a time: of hundreds of thousands only the places are held. */
+class Lines {
+  readonly #text: string;
+  readonly #numbers: number[] = [];
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+  /** A line whose beginning was taken off. */
+  #shortened: { readonly index: number; readonly line: Line } | null = null;
 
   constructor(text: string) {
+    this.#text = text;
     let number = 0;
-    for (const raw of text.split('\n')) {
+    for (let start = 0; start <= text.length; ) {
+      const found = text.indexOf('\n', start);
+      const end = found === -1 ? text.length : found;
       number++;
-      const trimmed = raw.trim();
-      if (trimmed === '' || trimmed.startsWith('#') || trimmed === '---') continue;
-      if (this.#lines.length >= MAX_LINES) throw new YamlError(number, `more than ${MAX_LINES} lines`, true);
-      this.#lines.push({ number, indent: raw.length - raw.trimStart().length, text: trimmed });
+      if (end > start) this.#add(number, start, end);
+      start = end + 1;
     }
   }
 
+  #add(number: number, start: number, end: number): void {
+    const trimmed = this.#text.slice(start, end).trim();
+    if (trimmed === '' || trimmed.startsWith('#') || trimmed === '---') return;
+    if (this.#numbers.length >= MAX_LINES) throw new YamlError(number, `more than ${MAX_LINES} lines`, true);
+    this.#numbers.push(number);
+    this.#starts.push(start);
+    this.#ends.push(end);
+  }
+
+  at(index: number): Line | undefined {
+    if (this.#shortened?.index === index) return this.#shortened.line;
+    const number = this.#numbers[index];
+    if (number === undefined) return undefined;
+    const raw = this.#text.slice(this.#starts[index], this.#ends[index]);
+    return { number, indent: raw.length - raw.trimStart().length, text: raw.trim() };
+  }
+
+  shorten(index: number, line: Line): void {
+    this.#shortened = { index, line };
+  }
+}
+
+class BlockParser {
+  readonly #lines: Lines;
+  #next = 0;
+
+  constructor(text: string) {
+    this.#lines = new Lines(text);
+  }
+
   document(): Json {
-    const first = this.#lines[0];
+    const first = this.#lines.at(0);
     if (first === undefined) return null;
     const value = this.#block(first.indent, 0);
-    const rest = this.#lines[this.#next];
+    const rest = this.#lines.at(this.#next);
     if (rest !== undefined) throw new YamlError(rest.number, 'not indented as what it belongs to');
     return value;
   }
 
   #block(indent: number, depth: number): Json {
-    const line = this.#lines[this.#next];
+    const line = this.#lines.at(this.#next);
     if (line === undefined) return null;
     if (depth > MAX_DEPTH) throw new YamlError(line.number, `nested deeper than ${MAX_DEPTH}`, true);
     return isItem(line.text) ? this.#sequence(indent, depth) : this.#mapping(indent, depth);
@@ -73,7 +109,7 @@ class BlockParser {
 
   #sequence(indent: number, depth: number): Json {
     const items: Json[] = [];
-    for (let line = this.#lines[this.#next]; line?.indent === indent && isItem(line.text); line = this.#lines[this.#next]) {
+    for (let line = this.#lines.at(this.#next); line?.indent === indent && isItem(line.text); line = this.#lines.at(this.#next)) {
       items.push(this.#inner(line, 1, depth));
     }
     return items;
@@ -81,7 +117,7 @@ class BlockParser {
 
   #mapping(indent: number, depth: number): Json {
     const entries = Object.create(null) as Block;
-    for (let line = this.#lines[this.#next]; line?.indent === indent && !isItem(line.text); line = this.#lines[this.#next]) {
+    for (let line = this.#lines.at(this.#next); line?.indent === indent && !isItem(line.text); line = this.#lines.at(this.#next)) {
       if (line.text.startsWith('? ')) this.#explicit(line, entries, depth);
       else this.#entry(line, entries, depth);
     }
@@ -98,7 +134,7 @@ class BlockParser {
   #explicit(line: Line, entries: Block, depth: number): void {
     const key = scalar(line.text.slice(2).trim(), line.number);
     this.#next++;
-    const value = this.#lines[this.#next];
+    const value = this.#lines.at(this.#next);
     if (value?.indent !== line.indent || !/^:( |$)/.test(value.text)) throw new YamlError(line.number, 'a key without a value');
     entries[keyText(key)] = this.#inner(value, 1, depth);
   }
@@ -115,13 +151,13 @@ class BlockParser {
       return scalar(rest, line.number);
     }
     const indent = line.indent + line.text.length - rest.length;
-    this.#lines[this.#next] = { number: line.number, indent, text: rest };
+    this.#lines.shorten(this.#next, { number: line.number, indent, text: rest });
     return this.#block(indent, depth + 1);
   }
 
   /** The block under a key: indented further, or, for a sequence, as far as the key itself. */
   #nested(indent: number, depth: number): Json {
-    const line = this.#lines[this.#next];
+    const line = this.#lines.at(this.#next);
     if (line === undefined || line.indent < indent || (line.indent === indent && !isItem(line.text))) return null;
     return this.#block(line.indent, depth + 1);
   }

@@ -1,6 +1,6 @@
 import { excerpt } from '../../core/printable.ts';
 import { needOfKey } from '../content-names.ts';
-import { volume } from '../dcp/tiling.ts';
+import { volume } from '../dcp/chunks.ts';
 import type { Findings } from '../findings.ts';
 import type { ByteSource } from '../source/byte-source.ts';
 import { stateOfName } from '../tensor-names.ts';
@@ -44,7 +44,7 @@ function rootOf(path: string): string {
 }
 
 function isStep(path: string): boolean {
-  return needOfKey(path.split('/').at(-1) ?? '') === 'step';
+  return needOfKey(path.slice(path.lastIndexOf('/') + 1)) === 'step';
 }
 
 function splitRank(path: string): { readonly rank: number | null; readonly rest: string } {

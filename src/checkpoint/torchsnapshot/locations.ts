@@ -6,6 +6,8 @@ import { openMember } from '../source/open-member.ts';
 import type { StoredPart } from './manifest.ts';
 
 const MOST_FOLDERS = 64;
+/** Longer than any path. */
+const LONGEST_LOCATION = 4096;
 
 /** A file of the snapshot: the folder it lies in and its name. */
 interface Location {
@@ -15,7 +17,7 @@ interface Location {
 
 /** Follows a location (`0/optimizer/state/0/exp_avg`) through the folders of the snapshot, never out of them. */
 function locate(root: Directory, location: string, findings: Findings): Location | null {
-  const parts = location.split('/');
+  const parts = location.length > LONGEST_LOCATION ? [] : location.split('/');
   const name = parts.pop() ?? '';
   if (parts.length > MOST_FOLDERS || [...parts, name].some((part) => part === '' || part === '.' || part === '..')) {
     const where = { file: null, found: excerpt(location) };

@@ -1,5 +1,5 @@
 import { excerpt, printable } from '../../core/printable.ts';
-import { volume } from '../dcp/tiling.ts';
+import { volume } from '../dcp/chunks.ts';
 import { Findings } from '../findings.ts';
 import { readTorchObject } from '../formats/torch-object.ts';
 import type { ByteSource } from '../source/byte-source.ts';

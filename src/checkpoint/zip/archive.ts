@@ -10,6 +10,8 @@ export interface ZipEntry {
   readonly crc: number;
   readonly compressedSize: number;
   readonly size: number;
+  /** Bytes of the name. */
+  readonly nameLength: number;
   /** Of the local header, in the source. */
   readonly headerOffset: number;
   /** Of the first data byte, in the source; null when the local header is not there. */

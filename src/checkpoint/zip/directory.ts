@@ -1,5 +1,6 @@
 import { excerpt } from '../../core/printable.ts';
 import { type ByteSource, u64le } from '../source/byte-source.ts';
+import { TextCache } from '../source/text-cache.ts';
 import { ZIP_LIMITS, type ZipEntry, type ZipReading } from './archive.ts';
 import type { DirectoryPlace } from './end-records.ts';
 
@@ -7,6 +8,7 @@ const ENTRY_SIGNATURE = 0x02014b50;
 const ENTRY_SIZE = 46;
 const WINDOW = 256 * 1024;
 const ZIP64_EXTRA = 0x0001;
+const NOTHING = Buffer.alloc(0);
 
 /** Reads the first `most` entries of the central directory, window by window. Stops, with evidence, at the first entry that makes no sense. */
 export function readDirectory(
@@ -48,7 +50,7 @@ class DirectoryWindow {
   position: number;
   readonly #source: ByteSource;
   readonly #end: number;
-  #window: Buffer = Buffer.alloc(0);
+  bytes: Buffer = NOTHING;
   #start = 0;
 
   constructor(source: ByteSource, place: DirectoryPlace) {
@@ -57,53 +59,69 @@ class DirectoryWindow {
     this.#end = place.offset + place.size;
   }
 
-  /** The next bytes without moving on, or null when the directory ends before. */
-  peek(length: number): Buffer | null {
-    if (length > this.#end - this.position) return null;
-    let index = this.position - this.#start;
-    if (index + length > this.#window.length) {
-      this.#window = this.#source.read(this.position, Math.min(Math.max(WINDOW, length), this.#end - this.position));
-      this.#start = this.position;
-      index = 0;
-    }
-    return index + length <= this.#window.length ? this.#window.subarray(index, index + length) : null;
+  /** Where in `bytes` the next ones stand, `length` of them, without moving on; -1 when the directory ends before. */
+  ensure(length: number): number {
+    if (length > this.#end - this.position) return -1;
+    const index = this.position - this.#start;
+    if (index + length <= this.bytes.length) return index;
+    this.bytes = this.#source.read(this.position, Math.min(Math.max(WINDOW, length), this.#end - this.position));
+    this.#start = this.position;
+    return length <= this.bytes.length ? 0 : -1;
   }
 }
 
+/** Archives of one checkpoint name their records alike. */
+const names = new TextCache();
+
 /** The next entry, or what is wrong with it. */
-function readEntry(bytes: DirectoryWindow, sourceSize: number): ZipEntry | string {
-  const fixed = bytes.peek(ENTRY_SIZE);
-  if (fixed === null) return 'runs past the end of the directory';
-  if (fixed.readUInt32LE(0) !== ENTRY_SIGNATURE) return 'does not begin with its signature';
-  const nameLength = fixed.readUInt16LE(28);
-  const extraLength = fixed.readUInt16LE(30);
-  const length = ENTRY_SIZE + nameLength + extraLength + fixed.readUInt16LE(32);
-  const all = bytes.peek(length);
-  if (all === null) return 'runs past the end of the directory';
-  const name = all.toString((all.readUInt16LE(8) & 0x800) === 0 ? 'latin1' : 'utf8', ENTRY_SIZE, ENTRY_SIZE + nameLength);
-  const wide = wideFields(all, all.subarray(ENTRY_SIZE + nameLength, ENTRY_SIZE + nameLength + extraLength));
-  if (wide === null) return `(${excerpt(name)}) lacks the 64-bit sizes it refers to`;
-  if (!(wide.headerOffset < sourceSize)) return `(${excerpt(name)}) lies outside the file`;
-  bytes.position += length;
-  return { name, method: all.readUInt16LE(10), flags: all.readUInt16LE(8), crc: all.readUInt32LE(16), ...wide, dataOffset: null };
+function readEntry(directory: DirectoryWindow, sourceSize: number): ZipEntry | string {
+  const fixed = directory.ensure(ENTRY_SIZE);
+  if (fixed === -1) return 'runs past the end of the directory';
+  if (directory.bytes.readUInt32LE(fixed) !== ENTRY_SIGNATURE) return 'does not begin with its signature';
+  const nameLength = directory.bytes.readUInt16LE(fixed + 28);
+  const extraLength = directory.bytes.readUInt16LE(fixed + 30);
+  const length = ENTRY_SIZE + nameLength + extraLength + directory.bytes.readUInt16LE(fixed + 32);
+  const at = directory.ensure(length);
+  if (at === -1) return 'runs past the end of the directory';
+  const { bytes } = directory;
+  const flags = bytes.readUInt16LE(at + 8);
+  const nameEnd = at + ENTRY_SIZE + nameLength;
+  const name =
+    names.read(bytes, at + ENTRY_SIZE, nameEnd) ?? bytes.toString((flags & 0x800) === 0 ? 'latin1' : 'utf8', at + ENTRY_SIZE, nameEnd);
+  const entry: Mutable<ZipEntry> = {
+    name,
+    method: bytes.readUInt16LE(at + 10),
+    flags,
+    crc: bytes.readUInt32LE(at + 16),
+    compressedSize: bytes.readUInt32LE(at + 20),
+    size: bytes.readUInt32LE(at + 24),
+    headerOffset: bytes.readUInt32LE(at + 42),
+    nameLength,
+    dataOffset: null,
+  };
+  if (!widen(entry, bytes, nameEnd, extraLength)) return `(${excerpt(name)}) lacks the 64-bit sizes it refers to`;
+  if (!(entry.headerOffset < sourceSize)) return `(${excerpt(name)}) lies outside the file`;
+  directory.position += length;
+  return entry;
 }
 
-/** Sizes and offset; where the 32-bit field is all ones the extra field holds the value. */
-function wideFields(fixed: Buffer, extra: Buffer): Pick<ZipEntry, 'size' | 'compressedSize' | 'headerOffset'> | null {
-  const short = { size: fixed.readUInt32LE(24), compressedSize: fixed.readUInt32LE(20), headerOffset: fixed.readUInt32LE(42) };
-  const needed = Object.values(short).filter((value) => value === 0xffffffff).length;
-  if (needed === 0) return short;
-  const wide = zip64Field(extra);
-  if (wide === null || wide.length < needed * 8) return null;
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+const ALL_ONES = 0xffffffff;
+const WIDE_FIELDS = ['size', 'compressedSize', 'headerOffset'] as const;
+
+/** Where a 32-bit field is all ones the extra field holds the value. False when it does not. */
+function widen(entry: Mutable<ZipEntry>, bytes: Buffer, extraStart: number, extraLength: number): boolean {
+  if (entry.size !== ALL_ONES && entry.compressedSize !== ALL_ONES && entry.headerOffset !== ALL_ONES) return true;
+  const wide = zip64Field(bytes.subarray(extraStart, extraStart + extraLength));
   let at = 0;
-  const next = (value: number): number => {
-    if (value !== 0xffffffff) return value;
+  for (const field of WIDE_FIELDS) {
+    if (entry[field] !== ALL_ONES) continue;
+    if (wide === null || wide.length < at + 8) return false;
+    entry[field] = u64le(wide, at);
     at += 8;
-    return u64le(wide, at - 8);
-  };
-  const size = next(short.size);
-  const compressedSize = next(short.compressedSize);
-  return { size, compressedSize, headerOffset: next(short.headerOffset) };
+  }
+  return true;
 }
 
 /** The content of the ZIP64 extra field, or null. */

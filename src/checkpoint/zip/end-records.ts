@@ -2,6 +2,7 @@ import { clamp, u64le } from '../source/byte-source.ts';
 import { ZIP_LIMITS, type ZipReading } from './archive.ts';
 
 const END_SIGNATURE = 0x06054b50;
+const END_BYTES = Buffer.from('PK\x05\x06', 'latin1');
 const END_SIZE = 22;
 const LOCATOR_SIGNATURE = 0x07064b50;
 const LOCATOR_SIZE = 20;
@@ -52,14 +53,18 @@ function searchTail(reading: ZipReading, length: number): DirectoryPlace | strin
 
 /** Places of the end signature, last first. */
 function* candidates(tail: Buffer): Generator<number> {
-  const signature = Buffer.from('PK\x05\x06', 'latin1');
   let from = tail.length - END_SIZE;
   for (let tried = 0; tried < CANDIDATES && from >= 0; tried++) {
-    const at = tail.lastIndexOf(signature, from);
+    const at = lastSignature(tail, from);
     if (at === -1) return;
     yield at;
     from = at - 1;
   }
+}
+
+/** Almost always the very last place is one. */
+function lastSignature(tail: Buffer, from: number): number {
+  return tail.readUInt32LE(from) === END_SIGNATURE ? from : tail.lastIndexOf(END_BYTES, from);
 }
 
 function reportTrailing({ source, findings }: ZipReading, tail: Buffer, at: number, tailStart: number): void {

@@ -1,4 +1,5 @@
 import { excerpt } from '../../core/printable.ts';
+import { isText } from '../source/text-cache.ts';
 import { DEFLATED, STORED, ZIP_LIMITS, type ZipEntry, type ZipReading } from './archive.ts';
 
 const HEADER_SIGNATURE = 0x04034b50;
@@ -39,7 +40,7 @@ function checkEntry({ method, flags, size, compressedSize }: ZipEntry): Problem 
 }
 
 function locate({ source }: ZipReading, entry: ZipEntry, directoryOffset: number): Problem | null {
-  const nameLength = Buffer.byteLength(entry.name, (entry.flags & 0x800) === 0 ? 'latin1' : 'utf8');
+  const { nameLength } = entry;
   const header = source.read(entry.headerOffset, HEADER_SIZE + nameLength);
   const text = differs(header, entry, nameLength);
   if (text !== null) return { code: 'ZIP_LOCAL_HEADER', text };
@@ -57,8 +58,10 @@ function differs(header: Buffer, entry: ZipEntry, nameLength: number): string | 
     return 'has no header where the directory says';
   const method = header.readUInt16LE(8);
   if (method !== entry.method) return `has method ${method} in its header and ${entry.method} in the directory`;
-  const name = header.toString((entry.flags & 0x800) === 0 ? 'latin1' : 'utf8', HEADER_SIZE, HEADER_SIZE + nameLength);
-  if (header.readUInt16LE(26) !== nameLength || name !== entry.name) return `is called ${excerpt(name)} in its header`;
+  if (header.readUInt16LE(26) !== nameLength || !isText(entry.name, header, HEADER_SIZE, HEADER_SIZE + nameLength)) {
+    const name = header.toString((entry.flags & 0x800) === 0 ? 'latin1' : 'utf8', HEADER_SIZE, HEADER_SIZE + nameLength);
+    if (header.readUInt16LE(26) !== nameLength || name !== entry.name) return `is called ${excerpt(name)} in its header`;
+  }
   if ((header.readUInt16LE(6) & HAS_DESCRIPTOR) !== 0) return null;
   const crc = header.readUInt32LE(14);
   if (crc !== entry.crc) return 'has one checksum in its header and another in the directory';
@@ -69,6 +72,7 @@ function differs(header: Buffer, entry: ZipEntry, nameLength: number): string | 
 
 /** Two entries that claim the same bytes; found by sorting places, so that many entries stay cheap. */
 function reportOverlaps({ source, findings }: ZipReading, entries: readonly ZipEntry[]): void {
+  if (liesInOrder(entries)) return;
   const placed = entries.filter((entry) => entry.dataOffset !== null);
   placed.sort((a, b) => a.headerOffset - b.headerOffset);
   let end = 0;
@@ -86,4 +90,14 @@ function reportOverlaps({ source, findings }: ZipReading, entries: readonly ZipE
     end = entryEnd;
     previous = entry.name;
   }
+}
+
+/** As writers make it: every entry begins where those in front of it have ended. */
+function liesInOrder(entries: readonly ZipEntry[]): boolean {
+  let end = 0;
+  for (const { headerOffset, dataOffset, compressedSize } of entries) {
+    if (dataOffset === null || headerOffset < end) return false;
+    end = dataOffset + compressedSize;
+  }
+  return true;
 }

@@ -23,19 +23,47 @@ export function readZip(source: ByteSource, findings: Findings): ZipArchive | nu
   }
   const { entries, whole } = readDirectory(reading, place);
   locateData(reading, entries, place.offset);
-  return { entries, byName: nameIndex(reading, entries), sound: whole };
+  reportDuplicates(reading, entries);
+  return new Archive(entries, whole);
 }
 
-function nameIndex({ source, findings }: ZipReading, entries: readonly ZipEntry[]): Map<string, ZipEntry> {
-  const byName = new Map<string, ZipEntry>();
+class Archive implements ZipArchive {
+  readonly entries: readonly ZipEntry[];
+  readonly sound: boolean;
+  #byName: Map<string, ZipEntry> | null = null;
+
+  constructor(entries: readonly ZipEntry[], sound: boolean) {
+    this.entries = entries;
+    this.sound = sound;
+  }
+
+  get byName(): ReadonlyMap<string, ZipEntry> {
+    this.#byName ??= new Map(this.entries.map((entry) => [entry.name, entry]));
+    return this.#byName;
+  }
+}
+
+/** Among so few entries a name is sooner found by looking at them all. */
+const FEW = 16;
+
+function reportDuplicates({ source, findings }: ZipReading, entries: readonly ZipEntry[]): void {
+  if (entries.length <= FEW && areDistinct(entries)) return;
+  const seen = new Set<string>();
   for (const entry of entries) {
-    if (byName.has(entry.name)) {
+    if (seen.has(entry.name)) {
       const where = { file: source.file, offset: source.base + entry.headerOffset };
       findings.add('ZIP_DUPLICATE', where, `the archive has two entries called ${excerpt(entry.name)}`);
     }
-    byName.set(entry.name, entry);
+    seen.add(entry.name);
   }
-  return byName;
+}
+
+function areDistinct(entries: readonly ZipEntry[]): boolean {
+  for (let index = 1; index < entries.length; index++) {
+    const name = entries[index]?.name;
+    for (let other = 0; other < index; other++) if (entries[other]?.name === name) return false;
+  }
+  return true;
 }
 
 /** The stored checksum of an entry, for `--deep`; null when its data could not be located. */
