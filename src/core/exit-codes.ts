@@ -11,6 +11,7 @@ export const EXIT = {
   internal: 70,
   notWritten: 73,
   outputFailed: 74,
+  unavailable: 75,
   interrupted: 130,
   outputClosed: 141,
   terminated: 143,
@@ -32,6 +33,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   notWritten:
     'Something could not be written (no permission, a read-only or full volume, an I/O error). What was sealed before is as it was.',
   outputFailed: 'The result could not be written to standard output (a full disk, for example).',
+  unavailable: 'An object store could not be reached or kept failing. The same command may succeed later, and goes on where it was.',
   interrupted: 'Ctrl-C (SIGINT) ended the command before it was done.',
   outputClosed: 'The reader of standard output went away (`holdfast … | head`) before the command was done.',
   terminated: 'SIGTERM ended the command before it was done.',
