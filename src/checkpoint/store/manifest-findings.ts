@@ -5,7 +5,7 @@ import { isLeftover } from '../leftovers.ts';
 import { LIMITS } from '../limits.ts';
 import type { Directory, Entry } from '../source/directory.ts';
 import { SourceError } from '../source/source-error.ts';
-import type { Unit } from '../unit.ts';
+import { filesBelow, type Unit } from '../unit.ts';
 import { BESIDE_SUFFIX, MANIFEST_NAME } from './layout.ts';
 import { type Manifest, PART_BYTES, parseManifest, type SealedFile } from './manifest.ts';
 
@@ -64,24 +64,26 @@ function compareFiles(seal: Seal, manifest: Manifest, unit: Unit, findings: Find
       findings.add('MANIFEST_SIZE', where, `${printable(file)} has ${entry.size} bytes, but ${sealed.size} were sealed`);
     } else if (present.has(file)) covered.push(...checksOf(file, sealed));
   }
-  const strangers = [...present].filter(([file]) => !named.has(file) && !isBookkeeping(file));
+  // A seal inside a folder speaks for all of it, also where the checkpoint is only some of its files.
+  const around = seal.file.endsWith(MANIFEST_NAME) ? filesBelow(seal.directory) : present;
+  const strangers = [...around].filter(([file, entry]) => !named.has(file) && !isBookkeeping(file, entry));
   for (const [file] of strangers)
     findings.add('MANIFEST_UNNAMED', { file }, `${printable(file)} was added after the checkpoint was sealed`);
   take(covered, present, seal.file, findings);
 }
 
-/** The seal covers whole files, so that all of their bytes count as payload; what the format checks itself is checked besides. */
+/** The seal covers whole files, so that all of their bytes count as payload, besides what the format checks itself. */
 function take(covered: readonly Check[], present: ReadonlyMap<string, Entry>, manifestFile: string, findings: Findings): void {
-  findings.payloadBytes = 0;
+  findings.payloadBytes = findings.coverage.payloadBytes;
   for (const [file, entry] of present) {
-    if (entry.kind === 'file' && file !== manifestFile && !isBookkeeping(file)) findings.payloadBytes += entry.size;
+    if (entry.kind === 'file' && file !== manifestFile && !isBookkeeping(file, entry)) findings.payloadBytes += entry.size;
   }
-  for (const [index, check] of findings.checks.entries()) findings.checks[index] = { ...check, payloadBytes: 0 };
-  for (const check of covered) findings.checks.push(check);
+  for (const check of covered) findings.addCheck(check);
 }
 
-/** Files that are no part of what a trainer loads: other manifests, leftovers of interrupted saves (which have evidence of their own). */
-function isBookkeeping(file: string): boolean {
+/** No part of what is sealed: second names, other manifests, leftovers of interrupted saves (which have evidence of their own). */
+function isBookkeeping(file: string, entry: Entry): boolean {
+  if (entry.isLink && entry.kind === 'file') return true;
   const names = file.split('/');
   return names.some(isLeftover) || (names.at(-1) ?? '').endsWith(BESIDE_SUFFIX);
 }

@@ -27,7 +27,7 @@ function withChange(change: Record<string, unknown>): string {
   return `${body},\n"sha256":"${sha256(body)}"}\n`;
 }
 
-const hex = (length: number) => fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: length, maxLength: length });
+const hex = (length: number) => fc.string({ unit: fc.constantFrom(...'0123456789abcdef'.split('')), minLength: length, maxLength: length });
 const name = fc
   .string({ minLength: 1, maxLength: 20, unit: 'grapheme' })
   .filter((text) => !/[/\0]/.test(text) && text !== '.' && text !== '..' && Buffer.byteLength(text) < 256 && text.isWellFormed());

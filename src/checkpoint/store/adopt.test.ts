@@ -1,0 +1,192 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { alterFile, cutEnd, fixtureData, flipBit } from '../../../test/support/fixture-copy.ts';
+import { testRun, type TestRun } from '../../../test/support/sealed-run.ts';
+import { tempFolder } from '../../../test/support/temp-folder.ts';
+import { verifyPaths } from '../verify.ts';
+import { adopt, type AdoptOptions } from './adopt.ts';
+import { startAttempt } from './attempt.ts';
+import { realFs } from './durable-fs.ts';
+import { lastGood } from './last-good.ts';
+import { readRun } from './store.ts';
+
+const verify = async (path: string, level: 'quick' | 'deep' = 'deep') =>
+  (await verifyPaths([path], { level, signal: new AbortController().signal })).paths[0]?.checkpoints ?? [];
+
+/** Copies the one checkpoint of a fixture into the run. */
+function place(run: TestRun, id: string, name: string): string {
+  const target = join(run.path, name);
+  cpSync(fixtureData(id), target, { recursive: true, verbatimSymlinks: true });
+  return target;
+}
+
+describe('sealing a finished checkpoint', () => {
+  it('leaves its files as they are and adds one manifest', async () => {
+    using run = testRun();
+    const path = place(run, 'hf-trainer', 'checkpoint-2');
+    const list = () => readdirSync(path, { recursive: true, encoding: 'utf8' });
+    const before = list();
+    const adopted = await adopt(run.store, path, { accept: 'anything' });
+    expect(list().filter((name) => !before.includes(name))).toEqual(['holdfast.manifest.json']);
+    expect(adopted.manifest.origin).toBe('adopted');
+    expect((await lastGood(run.store)).checkpoint?.path).toBe(path);
+  });
+
+  it('makes formats without checksums of their own RESUMABLE', async () => {
+    using run = testRun();
+    const path = place(run, 'torch-legacy-train', 'step-100');
+    expect(await verify(path)).toMatchObject([{ verdict: 'UNCHECKED' }]);
+    await adopt(run.store, path);
+    expect(await verify(path)).toMatchObject([{ verdict: 'RESUMABLE', integrity: { status: 'checked', algorithms: ['crc32c'] } }]);
+  });
+
+  it('puts the manifest of a single file beside it', async () => {
+    using run = testRun();
+    const [name = ''] = readdirSync(fixtureData('torch-zip-train'));
+    cpSync(join(fixtureData('torch-zip-train'), name), join(run.path, name));
+    const { path, manifestFile } = await adopt(run.store, join(run.path, name));
+    expect(basename(manifestFile)).toBe(`${name}.holdfast.json`);
+    expect(await verify(path)).toMatchObject([{ verdict: 'RESUMABLE', files: 1 }]);
+    expect((await lastGood(run.store)).checkpoint).toMatchObject({ kind: 'files', path });
+    flipBit(path, 9000);
+    expect(await verify(path)).toMatchObject([{ verdict: 'CORRUPT' }]);
+    const { skipped } = await lastGood(run.store, { level: 'deep' });
+    expect(skipped).toMatchObject([{ name, state: 'bad' }]);
+    expect(readdirSync(run.path)).toEqual(['.holdfast']);
+    expect(readdirSync(join(run.path, '.holdfast/quarantine', name)).sort()).toEqual([name, `${name}.holdfast.json`, 'reason.json'].sort());
+  });
+
+  it('moves one from elsewhere into the run', async () => {
+    using run = testRun();
+    using elsewhere = tempFolder();
+    const path = join(elsewhere.path, 'step-100');
+    cpSync(fixtureData('torch-legacy-train'), path, { recursive: true });
+    const adopted = await adopt(run.store, path);
+    expect(adopted.path).toBe(join(run.path, 'step-100'));
+    expect(readdirSync(elsewhere.path)).toEqual([]);
+    expect((await lastGood(run.store)).checkpoint?.name).toBe('step-100');
+  });
+
+  it('finds it sealed the second time, and reads every byte again', async () => {
+    using run = testRun();
+    const path = place(run, 'torch-legacy-train', 'step-100');
+    const first = await adopt(run.store, path);
+    expect(await adopt(run.store, path)).toEqual({ ...first, wasSealed: true });
+    const name = readdirSync(path).find((entry) => entry.endsWith('.pth')) ?? '';
+    flipBit(join(path, name), 12_000);
+    await expect(adopt(run.store, path)).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_GOOD' });
+  });
+
+  it('belongs to the newest attempt; a stale one is refused', async () => {
+    using run = testRun();
+    const path = place(run, 'torch-legacy-train', 'step-100');
+    await startAttempt(run.store, { gang: 'a' });
+    await startAttempt(run.store, { gang: 'b' });
+    await expect(adopt(run.store, path, { attempt: 1 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
+    expect(existsSync(join(path, 'holdfast.manifest.json'))).toBe(false);
+    expect((await adopt(run.store, path)).manifest.attempt).toBe(2);
+  });
+
+  it('is made for the newer attempt when one starts in the middle', async () => {
+    using run = testRun();
+    const path = place(run, 'torch-legacy-train', 'step-100');
+    await startAttempt(run.store, { gang: 'a' });
+    let isFenced = false;
+    const fs = {
+      ...realFs,
+      rename(from: string, to: string) {
+        if (!isFenced && to.endsWith('holdfast.manifest.json')) {
+          isFenced = true;
+          const [attempts, fenced] = [join(run.path, '.holdfast/attempts'), join(run.path, '.holdfast/fenced')];
+          mkdirSync(join(attempts, '2/staging'), { recursive: true });
+          writeFileSync(join(attempts, '2/attempt.json'), JSON.stringify({ schema: 'holdfast.attempt/1', attempt: 2, gang: 'b' }));
+          realFs.rename(join(attempts, '1/staging'), join(fenced, '1'));
+        }
+        realFs.rename(from, to);
+      },
+    };
+    expect((await adopt({ ...run.store, fs }, path)).manifest.attempt).toBe(2);
+  });
+});
+
+describe('sealing is refused, and nothing is written', () => {
+  const cases: readonly (readonly [string, string, string, (path: string) => void, AdoptOptions])[] = [
+    ['a cut file', 'torch-zip-train', 'CHECKPOINT_NOT_GOOD', (path) => cutEnd(only(path), 100), {}],
+    ['a file with a changed byte', 'torch-zip-train', 'CHECKPOINT_NOT_GOOD', (path) => alterFile(only(path), invertMiddle), {}],
+    ['bare weights', 'safetensors-single', 'CHECKPOINT_NOT_GOOD', () => {}, {}],
+    [
+      'a link that leads elsewhere',
+      'torch-zip-train',
+      'CHECKPOINT_NOT_SEALABLE',
+      (path) => symlinkSync('/etc/passwd', join(path, 'link')),
+      {},
+    ],
+    ['a folder of several checkpoints', 'hf-trainer-run', 'CHECKPOINT_NOT_SEALABLE', () => {}, {}],
+  ];
+  it.each(cases)('for %s', async (_, id, code, damage, options) => {
+    using folder = tempFolder();
+    const path = join(folder.path, 'step-100');
+    cpSync(fixtureData(id), path, { recursive: true, verbatimSymlinks: true });
+    damage(path);
+    await expect(adopt(readRun(folder.path), path, options)).rejects.toMatchObject({ code });
+    expect(readdirSync(folder.path)).toEqual(['step-100']);
+    expect(existsSync(join(path, 'holdfast.manifest.json'))).toBe(false);
+  });
+
+  it('for a folder of an unknown format, unless that is accepted', async () => {
+    using run = testRun();
+    const path = join(run.path, 'step-7');
+    mkdirSync(path);
+    writeFileSync(join(path, 'state'), 'whatever');
+    await expect(adopt(run.store, path)).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_GOOD' });
+    expect((await adopt(run.store, path, { accept: 'anything' })).manifest).toMatchObject({ step: 7, format: null });
+    expect((await lastGood(run.store)).checkpoint?.name).toBe('step-7');
+  });
+
+  it('for bare weights, unless they are accepted', async () => {
+    using run = testRun();
+    const path = place(run, 'safetensors-single', 'step-7');
+    expect((await adopt(run.store, path, { accept: 'weights' })).manifest.step).toBe(100);
+    expect((await lastGood(run.store)).checkpoint?.path).toBe(path);
+  });
+
+  it('for a checkpoint of another run, an empty folder, the folder of a run and what is not there', async () => {
+    using run = testRun();
+    using other = testRun();
+    const path = place(run, 'torch-legacy-train', 'step-100');
+    await adopt(run.store, path);
+    await expect(adopt(other.store, path)).rejects.toMatchObject({ code: 'RUN_FOREIGN' });
+    mkdirSync(join(run.path, 'empty'));
+    await expect(adopt(run.store, join(run.path, 'empty'))).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_SEALABLE' });
+    await expect(adopt(run.store, run.path)).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_SEALABLE' });
+    await expect(adopt(run.store, join(run.path, 'nowhere'))).rejects.toMatchObject({ code: 'PATH_NOT_FOUND' });
+  });
+
+  it('when somebody still writes', async () => {
+    using run = testRun();
+    const path = place(run, 'torch-legacy-train', 'step-100');
+    const file = only(path);
+    const fs = {
+      ...realFs,
+      list(folder: string) {
+        if (folder === path && isLate) writeFileSync(join(path, 'late'), 'x');
+        isLate ||= folder === path;
+        return realFs.list(folder);
+      },
+    };
+    let isLate = false;
+    await expect(adopt({ ...run.store, fs }, path)).rejects.toMatchObject({ code: 'CHECKPOINT_CHANGED' });
+    expect(readFileSync(file).length).toBeGreaterThan(0);
+  });
+});
+
+/** Turns the bytes of the middle third around. */
+function invertMiddle(bytes: Buffer): Buffer {
+  const third = Math.floor(bytes.length / 3);
+  return Buffer.from(bytes.map((byte, index) => (index > third && index < 2 * third ? ~byte : byte)));
+}
+
+function only(path: string): string {
+  return join(path, readdirSync(path).find((entry) => entry !== 'link') ?? '');
+}

@@ -1,0 +1,220 @@
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { flipBit } from '../../../test/support/fixture-copy.ts';
+import { seal, sealSteps, testRun } from '../../../test/support/sealed-run.ts';
+import { safetensorsFile } from '../../../test/support/make-safetensors.ts';
+import { startAttempt } from './attempt.ts';
+import { commitSave } from './commit.ts';
+import { type DurableFs, realFs } from './durable-fs.ts';
+import { lastGood } from './last-good.ts';
+import { listQuarantine, restore } from './quarantine.ts';
+import { beginSave, writeReceipt } from './save.ts';
+import { openRun, type OpenStore } from './store.ts';
+
+const nameOfLastGood = async (store: OpenStore) => (await lastGood(store)).checkpoint?.name ?? null;
+
+/** A file system on which looking at paths that match fails. */
+function failingAt(pattern: RegExp, code: string): DurableFs {
+  return {
+    ...realFs,
+    stat(path) {
+      if (pattern.test(path)) throw Object.assign(new Error(`${code}: ${path}`), { code });
+      return realFs.stat(path);
+    },
+  };
+}
+
+describe('the last good checkpoint', () => {
+  it('is none in an empty folder', async () => {
+    using run = testRun();
+    expect(await lastGood(run.store)).toMatchObject({ checkpoint: null, skipped: [] });
+  });
+
+  it('is the newest sealed one, whatever the pointer says', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    for (const text of ['', '{}', readFileSync(join(run.path, '.holdfast/last-good.json'), 'utf8').replace('step-3', 'step-1')]) {
+      writeFileSync(join(run.path, '.holdfast/last-good.json'), text);
+      expect(await nameOfLastGood(run.store)).toBe('step-3');
+    }
+    rmSync(join(run.path, '.holdfast/last-good.json'));
+    expect(await nameOfLastGood(run.store)).toBe('step-3');
+  });
+
+  it.each<[string, string, (path: string) => void]>([
+    ['a file is missing', 'FILE_MISSING', (path) => rmSync(join(path, 'shard-0'))],
+    ['a file is short', 'MANIFEST_SIZE', (path) => truncateSync(join(path, 'shard-0'), 3)],
+    ['a file is empty', 'MANIFEST_SIZE', (path) => truncateSync(join(path, 'shard-0'), 0)],
+    ['a file is longer', 'MANIFEST_SIZE', (path) => appendFileSync(join(path, 'shard-0'), 'x')],
+    ['its manifest was changed', 'MANIFEST_INVALID', (path) => flipStep(path)],
+  ])('is the next older one when %s; the bad one is moved aside with the reason', async (_, code, damage) => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    damage(join(run.path, 'step-3'));
+    const before = contentOf(join(run.path, 'step-3'));
+    const found = await lastGood(run.store);
+    expect(found.checkpoint?.name).toBe('step-2');
+    expect(found.skipped).toMatchObject([
+      { name: 'step-3', state: 'bad', code, quarantined: join(run.path, '.holdfast/quarantine/step-3/step-3') },
+    ]);
+    expect(existsSync(join(run.path, 'step-3'))).toBe(false);
+    expect(contentOf(join(run.path, '.holdfast/quarantine/step-3/step-3'))).toEqual(before);
+    expect(listQuarantine(run.store)).toMatchObject([{ id: 'step-3', code }]);
+    expect((await lastGood(run.store)).skipped).toEqual([]);
+  });
+
+  it('passes by several bad ones in one go, and tells each', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3, 4);
+    for (const step of [2, 3, 4]) truncateSync(join(run.path, `step-${step}/shard-0`), 1);
+    const found = await lastGood(run.store);
+    expect(found.checkpoint?.name).toBe('step-1');
+    expect(found.skipped.map(({ name }) => name)).toEqual(['step-4', 'step-3', 'step-2']);
+  });
+
+  it('does not take a changed byte for good when it reads deep', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    flipBit(join(run.path, 'step-2/shard-0'), 4);
+    expect(await nameOfLastGood(run.store)).toBe('step-2');
+    expect(await lastGood(run.store, { level: 'deep' })).toMatchObject({
+      checkpoint: { name: 'step-1' },
+      level: 'deep',
+      skipped: [{ name: 'step-2', code: 'MANIFEST_CHECKSUM' }],
+    });
+  });
+
+  it('is read deep in another life of the machine, once', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    const later = openRun(run.path, { bootId: 'boot-2' });
+    expect(await lastGood(later)).toMatchObject({ level: 'deep', because: 'boot' });
+    expect(await lastGood(later)).toMatchObject({ level: 'quick', because: 'default' });
+    expect(await lastGood(run.store)).toMatchObject({ level: 'quick' });
+    flipBit(join(run.path, 'step-2/shard-0'), 4);
+    expect(await lastGood(openRun(run.path, { bootId: 'boot-3' }))).toMatchObject({ checkpoint: { name: 'step-1' }, because: 'boot' });
+  });
+
+  it('is not moved aside because of an I/O error; the next older one is taken and read deep', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    const sick = { ...run.store, fs: failingAt(/step-2\/shard-0$/, 'EIO') };
+    expect(await lastGood(sick)).toMatchObject({
+      checkpoint: { name: 'step-1' },
+      because: 'io-error',
+      level: 'deep',
+      skipped: [{ name: 'step-2', state: 'unreadable', quarantined: null }],
+    });
+    expect(existsSync(join(run.path, 'step-2'))).toBe(true);
+    expect(await lastGood(run.store)).toMatchObject({ checkpoint: { name: 'step-2' }, level: 'deep', because: 'io-error' });
+    expect(await lastGood(run.store)).toMatchObject({ checkpoint: { name: 'step-2' }, level: 'quick' });
+  });
+
+  it('leaves alone what a manifest of another version seals', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    const file = join(run.path, 'step-2/holdfast.manifest.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('holdfast.manifest/1', 'holdfast.manifest/9'));
+    const found = await lastGood(run.store);
+    expect(found).toMatchObject({ checkpoint: { name: 'step-1' }, skipped: [{ name: 'step-2', state: 'not-judged', quarantined: null }] });
+  });
+
+  it('is never one of another run, and those are never touched', async () => {
+    using run = testRun();
+    using other = testRun();
+    await sealSteps(run.store, 'g', 1);
+    await sealSteps(other.store, 'g', 900);
+    realFs.rename(join(other.path, 'step-900'), join(run.path, 'step-900'));
+    truncateSync(join(run.path, 'step-900/shard-0'), 1);
+    const found = await lastGood(run.store);
+    expect(found.checkpoint?.name).toBe('step-1');
+    expect(found.scan.foreign).toEqual([{ name: 'step-900', run: other.store.run }]);
+    expect(existsSync(join(run.path, 'step-900'))).toBe(true);
+  });
+
+  it('is told, but nothing is moved or remembered, when it shall only look', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    truncateSync(join(run.path, 'step-2/shard-0'), 1);
+    const before = contentOf(join(run.path, '.holdfast'));
+    expect(await lastGood(run.store, { isReadOnly: true })).toMatchObject({
+      checkpoint: { name: 'step-1' },
+      skipped: [{ quarantined: null }],
+    });
+    expect(existsSync(join(run.path, 'step-2'))).toBe(true);
+    expect(contentOf(join(run.path, '.holdfast'))).toEqual(before);
+  });
+
+  it('is found on a volume that cannot be written any more', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    truncateSync(join(run.path, 'step-2/shard-0'), 1);
+    const refuse = () => {
+      throw Object.assign(new Error('EROFS'), { code: 'EROFS' });
+    };
+    const fs = { ...realFs, mkdir: refuse, rename: refuse, writeFile: refuse, unlink: refuse };
+    expect(await lastGood({ ...run.store, fs })).toMatchObject({
+      checkpoint: { name: 'step-1' },
+      skipped: [{ name: 'step-2', quarantined: null }],
+    });
+  });
+
+  it('is not one that was sealed faithfully but cannot be loaded', async () => {
+    using run = testRun();
+    const attempt = await startAttempt(run.store, { gang: 'g' });
+    await seal(run.store, attempt, { step: 1 });
+    const save = beginSave(run.store, attempt, { step: 2, worldSize: 1 });
+    writeFileSync(join(save.data, 'model.safetensors'), safetensorsFile({ weight: 64 }).subarray(0, 100));
+    await writeReceipt(run.store, save, { rank: 0 });
+    commitSave(run.store, save);
+    expect(await lastGood(run.store)).toMatchObject({ checkpoint: { name: 'step-1' }, skipped: [{ name: 'step-2', state: 'bad' }] });
+  });
+});
+
+describe('quarantine', () => {
+  it('keeps several of one name, and brings any of them back', async () => {
+    using run = testRun();
+    const attempt = await sealSteps(run.store, 'g', 1, 2);
+    truncateSync(join(run.path, 'step-2/shard-0'), 1);
+    await lastGood(run.store);
+    await seal(run.store, attempt, { step: 2 });
+    rmSync(join(run.path, 'step-2/shard-0'));
+    await lastGood(run.store);
+    expect(listQuarantine(run.store).map(({ id, code }) => [id, code])).toEqual([
+      ['step-2', 'MANIFEST_SIZE'],
+      ['step-2-2', 'FILE_MISSING'],
+    ]);
+    restore(run.store, 'step-2-2');
+    expect(readdirSync(join(run.path, 'step-2'))).toEqual(['holdfast.manifest.json']);
+    expect(() => restore(run.store, 'step-2')).toThrow(expect.objectContaining({ code: 'NAME_TAKEN' }));
+    expect(listQuarantine(run.store).map(({ id }) => id)).toEqual(['step-2']);
+  });
+
+  it('gives back nothing from outside', () => {
+    using run = testRun();
+    for (const id of ['../pins', '..', '/etc', 'a/b', 'nothing']) {
+      expect(() => restore(run.store, id)).toThrow(expect.objectContaining({ code: 'NOT_SEALED' }));
+    }
+  });
+
+  it('is used again for one that comes back bad', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    truncateSync(join(run.path, 'step-2/shard-0'), 1);
+    await lastGood(run.store);
+    restore(run.store, 'step-2');
+    expect((await lastGood(run.store)).skipped).toMatchObject([{ name: 'step-2', state: 'bad' }]);
+  });
+});
+
+function flipStep(path: string): void {
+  const file = join(path, 'holdfast.manifest.json');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"step":3', '"step":9'));
+}
+
+function contentOf(folder: string): readonly (readonly [string, string])[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => [entry.name, readFileSync(join(entry.parentPath, entry.name), 'latin1')] as const);
+}

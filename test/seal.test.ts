@@ -1,0 +1,157 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { flipBit } from './support/fixture-copy.ts';
+import { readFixtures, WHOLE } from './support/fixtures.ts';
+import { runCommand } from './support/run-command.ts';
+import { tempFolder } from './support/temp-folder.ts';
+
+/** A run of the real Hugging Face Trainer with checkpoints of steps 2, 4 and 6. */
+function trainerRun(): { readonly path: string; [Symbol.dispose](): void } {
+  const folder = tempFolder();
+  cpSync(join(WHOLE, 'hf-trainer-run/data/run'), join(folder.path, 'run'), { recursive: true });
+  return { path: join(folder.path, 'run'), [Symbol.dispose]: () => folder[Symbol.dispose]() };
+}
+
+const json = async (...args: readonly string[]) => {
+  const { stdout, code } = await runCommand([...args, '--json']);
+  return { ...(JSON.parse(stdout) as Record<string, unknown>), code } as Record<string, unknown>;
+};
+
+const STEPS = [2, 4, 6];
+const sealAll = (run: string) => runCommand(['seal', ...STEPS.map((step) => join(run, `checkpoint-${step}`))]);
+
+describe('a run that was sealed', () => {
+  it('resumes from the newest checkpoint, and from the one before when that is damaged', async () => {
+    using run = trainerRun();
+    expect(await runCommand(['resume', run.path])).toMatchObject({ code: 3, stdout: '' });
+    expect((await sealAll(run.path)).code).toBe(0);
+    expect(await runCommand(['resume', run.path])).toMatchObject({ code: 0, stdout: `${join(run.path, 'checkpoint-6')}\n`, stderr: '' });
+    truncateSync(join(run.path, 'checkpoint-6/optimizer.pt'), 1000);
+    const { code, stdout, stderr } = await runCommand(['resume', run.path]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${join(run.path, 'checkpoint-4')}\n` });
+    expect(stderr).toContain('checkpoint-6 was not taken (bad): optimizer.pt has 1000 bytes');
+    expect((await runCommand(['quarantine', run.path])).stdout).toContain('checkpoint-6');
+    expect(await runCommand(['resume', run.path])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('says why when nothing is good any more', async () => {
+    using run = trainerRun();
+    await sealAll(run.path);
+    for (const step of STEPS) rmSync(join(run.path, `checkpoint-${step}/trainer_state.json`));
+    const { code, stdout, stderr } = await runCommand(['resume', run.path]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('NO_LAST_GOOD');
+    expect(stderr.match(/was not taken/g)).toHaveLength(3);
+    expect(readdirSync(join(run.path, '.holdfast/quarantine'))).toEqual(STEPS.map((step) => `checkpoint-${step}`));
+  });
+
+  it('finds a changed byte with --deep', async () => {
+    using run = trainerRun();
+    await sealAll(run.path);
+    flipBit(join(run.path, 'checkpoint-6/scheduler.pt'), 700);
+    expect(await json('resume', '--deep', '--look-only', run.path)).toMatchObject({
+      code: 0,
+      lastGood: { step: 4, level: 'deep' },
+      skipped: [{ name: 'checkpoint-6', code: 'MANIFEST_CHECKSUM', quarantined: null }],
+    });
+  });
+
+  it('is listed with steps, sizes and the last good one', async () => {
+    using run = trainerRun();
+    await sealAll(run.path);
+    await runCommand(['pin', join(run.path, 'checkpoint-2')]);
+    const { stdout, code } = await runCommand(['ls', run.path]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/▸ UNCHECKED +6 .* checkpoint-6 {2}← last good/);
+    expect(stdout).toMatch(/UNCHECKED +2 .* checkpoint-2 {2}pinned/);
+    expect(await json('ls', '--deep', run.path)).toMatchObject({
+      schema: 'holdfast.ls/1',
+      lastGood: join(run.path, 'checkpoint-6'),
+      checkpoints: [{ step: 6, verdict: 'RESUMABLE' }, { step: 4 }, { step: 2, isPinned: true, where: ['local'] }],
+    });
+  });
+
+  it('is pruned down to what the rules keep', async () => {
+    using run = trainerRun();
+    await sealAll(run.path);
+    expect((await runCommand(['prune', run.path])).code).toBe(64);
+    expect(await json('prune', run.path, '--keep=1', '--dry-run')).toMatchObject({ removed: [{ step: 2 }, { step: 4 }] });
+    expect(await json('prune', run.path, '--keep=1', '--every=4')).toMatchObject({
+      kept: [{ step: 6 }, { step: 4, because: ['every'] }],
+      removed: [{ step: 2 }],
+    });
+    expect(readdirSync(run.path).sort()).toEqual(['.holdfast', 'checkpoint-4', 'checkpoint-6']);
+  });
+
+  it('can be rolled back, started fresh, and put back as it was', async () => {
+    using run = trainerRun();
+    await sealAll(run.path);
+    await runCommand(['rollback', run.path, '--to=2']);
+    expect((await runCommand(['resume', run.path])).stdout).toBe(`${join(run.path, 'checkpoint-2')}\n`);
+    await runCommand(['rollback', run.path, '--fresh']);
+    expect(await runCommand(['resume', run.path])).toMatchObject({ code: 3, stdout: '' });
+    await runCommand(['rollback', run.path, '--undo']);
+    expect((await runCommand(['resume', run.path])).stdout).toBe(`${join(run.path, 'checkpoint-6')}\n`);
+    expect((await runCommand(['rollback', run.path])).code).toBe(64);
+    expect((await runCommand(['rollback', run.path, '--to=7'])).stderr).toContain('There are steps 6, 4, 2');
+  });
+
+  it('gives back from quarantine', async () => {
+    using run = trainerRun();
+    await sealAll(run.path);
+    const file = join(run.path, 'checkpoint-6/optimizer.pt');
+    const bytes = readFileSync(file);
+    truncateSync(file, 10);
+    await runCommand(['resume', run.path]);
+    expect((await runCommand(['quarantine', run.path, '--restore=checkpoint-6'])).code).toBe(0);
+    writeFileSync(file, bytes);
+    expect((await runCommand(['resume', '--deep', run.path])).stdout).toBe(`${join(run.path, 'checkpoint-6')}\n`);
+  });
+
+  it('tells a changed world size', async () => {
+    using run = trainerRun();
+    await sealAll(run.path);
+    expect((await runCommand(['resume', '--world-size=8', run.path])).stderr).toContain('saved by 1 rank, resumed by 8');
+  });
+});
+
+describe('bad input', () => {
+  it.each([
+    ['a run that is not there', ['resume', 'nowhere'], 66, 'PATH_NOT_FOUND'],
+    ['a file where a run should be', ['ls', 'file'], 66, 'PATH_NOT_SUPPORTED'],
+    ['a checkpoint that is not there', ['seal', 'nowhere'], 66, 'PATH_NOT_FOUND'],
+    ['a folder that is no checkpoint', ['seal', 'empty'], 1, 'CHECKPOINT_NOT_SEALABLE'],
+    ['a pin on what is not sealed', ['pin', 'empty'], 66, 'NOT_SEALED'],
+    ['a prune where nothing was ever sealed', ['prune', '.', '--keep=1'], 66, 'NOT_SEALED'],
+    ['a number that is none', ['prune', '.', '--keep=0'], 64, 'USAGE'],
+    ['a duration without a unit', ['prune', '.', '--within=7'], 64, 'USAGE'],
+  ])('%s is a clear error and changes nothing', async (_, [command = '', path = '', ...rest], code, name) => {
+    using folder = tempFolder();
+    mkdirSync(join(folder.path, 'empty'));
+    writeFileSync(join(folder.path, 'file'), '');
+    const result = await runCommand([command, join(folder.path, path), ...rest]);
+    expect(result).toMatchObject({ code, stdout: '' });
+    expect(result.stderr).toContain(name);
+    expect(readdirSync(folder.path)).toEqual(['empty', 'file']);
+  });
+});
+
+/** Those that are one directory or one file; members of sets are sealed with the folder they lie in. */
+const FIXTURES = readFixtures().filter(({ path }) => !/\.(index|json)$/.test(path));
+
+describe('every whole fixture', () => {
+  it.each(FIXTURES)('$id can be sealed, is judged as before or better, and is found again', async ({ id, path, step, deserves }) => {
+    using folder = tempFolder();
+    const target = join(folder.path, basename(path));
+    cpSync(join(WHOLE, id, path), target, { recursive: true, verbatimSymlinks: true });
+    expect(await runCommand(['seal', target, '--accept=anything', `--step=${step ?? 1}`])).toMatchObject({ code: 0 });
+    const report = await json('verify', '--deep', target);
+    const [{ checkpoints } = { checkpoints: [] }] = report['paths'] as { checkpoints: { verdict: string }[] }[];
+    expect(checkpoints[0]?.verdict).toBe(deserves.deep === 'UNCHECKED' ? 'RESUMABLE' : deserves.deep);
+    expect(await json('resume', '--deep', folder.path)).toMatchObject({ code: 0, lastGood: { path: target }, skipped: [] });
+    expect(statSync(target).isDirectory() ? readdirSync(target) : readdirSync(folder.path)).toEqual(
+      expect.arrayContaining([statSync(target).isDirectory() ? 'holdfast.manifest.json' : `${basename(path)}.holdfast.json`]),
+    );
+  });
+});
