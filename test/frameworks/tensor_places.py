@@ -2,10 +2,11 @@
 
     python tensor_places.py LOADER FIXTURE_DIR...
 
-Each fixture is loaded with the real loader; the raw bytes of what it returned are searched for in the fixture's files. Where values
-are stored compressed, the compressed bytes are searched for instead: tensorstore hands them out of an OCDBT database, zipfile tells
-where an entry's lie. A place counts only when the loader notices a bit that is flipped there, by other values or by an error.
-Prints one JSON line per fixture, longest place first, one for each file: {"id", "places": [{"file", "offset", "length"}]}.
+Each fixture is loaded with the real loader; the raw bytes of what it returned are searched for in the fixture's
+files. Where values are stored compressed, the compressed bytes are searched for instead: tensorstore hands them out
+of an OCDBT database, zipfile tells where an entry's lie. A place counts only when the loader notices a bit that is
+flipped there, by other values or by an error. Prints one JSON line per fixture, longest place first, one for each
+file: {"id", "places": [{"file", "offset", "length"}]}.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import pickle
 import shutil
+import struct
 import sys
 import tempfile
 import zipfile
@@ -36,7 +38,9 @@ def main(loader: str, folders: list[str]) -> None:
         fixture = json.loads((folder / "fixture.json").read_text())
         values = in_child(lambda: stored_values(load, folder, folder / fixture["path"]))
         places = []
-        for file in sorted(path for path in (folder / "data").rglob("*") if path.is_file() and not path.is_symlink()):
+        for file in sorted((folder / "data").rglob("*")):
+            if not file.is_file() or file.is_symlink():
+                continue
             place = longest_run(file.read_bytes(), values) or largest_compressed_entry(file)
             if place:
                 places.append({"file": str(file.relative_to(folder)), "offset": place[0], "length": place[1]})
@@ -46,7 +50,7 @@ def main(loader: str, folders: list[str]) -> None:
 
 
 def in_child(work: Callable[[], Any]) -> Any:
-    """What work() returns, run in a forked child: several frameworks cannot fork any more once they have loaded something."""
+    """What work() returns in a forked child: several frameworks cannot fork once they have loaded something."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -103,7 +107,8 @@ def values_in_ocdbt(folder: Path) -> list[bytes]:
     for manifest in sorted(folder.rglob("manifest.ocdbt")):
         import tensorstore
 
-        database = tensorstore.KvStore.open({"driver": "ocdbt", "base": f"file://{manifest.parent.absolute()}/"}).result()
+        place = {"driver": "ocdbt", "base": f"file://{manifest.parent.absolute()}/"}
+        database = tensorstore.KvStore.open(place).result()
         keys = [key for key in database.list().result() if not key.endswith((b".zarray", b"zarr.json"))]
         values += [bytes(database.read(key).result().value) for key in keys]
     return values
@@ -128,10 +133,9 @@ def longest_run(content: bytes, values: list[bytes]) -> Place | None:
 
 
 def common_prefix(content: bytes, offset: int, value: bytes, position: int) -> int:
-    length = 0
-    while content[offset + length : offset + length + 1] == value[position + length : position + length + 1] != b"":
-        length += 1
-    return length
+    longest = min(len(content) - offset, len(value) - position)
+    pairs = zip(content[offset : offset + longest], value[position : position + longest])
+    return next((index for index, (a, b) in enumerate(pairs) if a != b), longest)
 
 
 def largest_compressed_entry(file: Path) -> Place | None:
@@ -143,8 +147,8 @@ def largest_compressed_entry(file: Path) -> Place | None:
         return None
     entry = max(compressed, key=lambda candidate: candidate.compress_size)
     header = file.read_bytes()[entry.header_offset : entry.header_offset + 30]
-    start = entry.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
-    return start, entry.compress_size
+    name_length, extra_length = struct.unpack("<HH", header[26:30])
+    return entry.header_offset + 30 + name_length + extra_length, entry.compress_size
 
 
 if __name__ == "__main__":

@@ -26,10 +26,10 @@ STEPS = 100
 class TinyParallelModel(MegatronModule):
     """Embedding, column-parallel and row-parallel layer: one tensor of each way to split."""
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: int, hidden: int) -> None:
         config = TransformerConfig(
             num_layers=1,
-            hidden_size=8,
+            hidden_size=hidden,
             num_attention_heads=2,
             use_cpu_initialization=True,
             tensor_model_parallel_size=RANKS,
@@ -37,8 +37,8 @@ class TinyParallelModel(MegatronModule):
         )
         super().__init__(config)
         init = torch.nn.init.xavier_normal_
-        self.embed = VocabParallelEmbedding(16, 8, init_method=init, config=config)
-        self.up = ColumnParallelLinear(8, 16, config=config, init_method=init, gather_output=False)
+        self.embed = VocabParallelEmbedding(vocabulary, hidden, init_method=init, config=config)
+        self.up = ColumnParallelLinear(hidden, 16, config=config, init_method=init, gather_output=False)
         self.down = RowParallelLinear(
             16, 4, config=config, init_method=init, bias=True, input_is_parallel=True, skip_bias_add=False
         )
@@ -50,14 +50,14 @@ class TinyParallelModel(MegatronModule):
 class MegatronTraining:
     """Trains on this rank; the process group must have been started by torchrun or by its like."""
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: int = 16, hidden: int = 8) -> None:
         torch.set_num_threads(1)
         if not torch.distributed.is_initialized():
             torch.distributed.init_process_group("gloo")
             parallel_state.initialize_model_parallel(RANKS)
         for seed in (torch.manual_seed, random.seed, numpy.random.seed):
             seed(7)
-        self.model = TinyParallelModel()
+        self.model = TinyParallelModel(vocabulary, hidden)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-2)
         for group in self.optimizer.param_groups:
             group.update(max_lr=1e-2, min_lr=0.0, lr_mult=1.0, wd_mult=1.0)

@@ -1,0 +1,75 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+
+export const FRAMEWORKS = join(import.meta.dirname, '..');
+
+/** What the frameworks may see of our environment, and what keeps them small and off any accelerator. */
+const ENVIRONMENT = {
+  ...process.env,
+  OMP_NUM_THREADS: '1',
+  CUDA_VISIBLE_DEVICES: '',
+  TF_CPP_MIN_LOG_LEVEL: '3',
+  PYTHONDONTWRITEBYTECODE: '1',
+};
+
+/** Installs the frameworks where they are missing; the Python of each family. */
+export async function installFrameworks(): Promise<ReadonlyMap<string, string>> {
+  const printed = await output('bash', [join(FRAMEWORKS, 'setup.sh')]);
+  return new Map(printed.split('\n').flatMap((line) => (line.includes('=') ? [line.split('=', 2) as [string, string]] : [])));
+}
+
+/** The family that a maker, loader or writer says it needs, in its first lines. */
+export function familyOf(script: string): string {
+  const family = /^(?:# )?family: *(\w+)/im.exec(readFileSync(join(FRAMEWORKS, script), 'utf8'))?.[1];
+  if (family === undefined) throw new Error(`${script} names no family`);
+  return family;
+}
+
+/** Runs a program to its end and gives what it printed; its standard error goes where ours goes only when it fails. */
+export function output(program: string, args: readonly string[], input = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'pipe'] });
+    let [printed, complaints] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints = (complaints + text).slice(-4000)));
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve(printed);
+      else reject(new Error(`${program} ${args.join(' ')} ended with ${code ?? signal}:\n${complaints}`));
+    });
+    child.stdin.end(input);
+  });
+}
+
+/** A program that answers each JSON line with one JSON line. */
+export class Conversation {
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #lines: AsyncIterator<string>;
+  readonly #reader: Interface;
+  #complaints = '';
+
+  constructor(program: string, args: readonly string[]) {
+    this.#child = spawn(program, args, { env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#complaints = (this.#complaints + text).slice(-4000)));
+    this.#reader = createInterface({ input: this.#child.stdout });
+    this.#lines = this.#reader[Symbol.asyncIterator]();
+  }
+
+  async next<T>(): Promise<T> {
+    const { value, done } = await this.#lines.next();
+    if (done === true) throw new Error(`the process ended:\n${this.#complaints}`);
+    return JSON.parse(value) as T;
+  }
+
+  ask<T>(request: unknown): Promise<T> {
+    this.#child.stdin.write(`${JSON.stringify(request)}\n`);
+    return this.next<T>();
+  }
+
+  close(): void {
+    this.#child.stdin.end();
+  }
+}
