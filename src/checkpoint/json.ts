@@ -9,8 +9,15 @@ export type ParsedJson =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly limit: boolean; readonly reason: string };
 
-/** Most values one document may hold: the parsed form of each costs tens of bytes. */
-const MAX_VALUES = 1_500_000;
+/**
+ * What a document may weigh once it is parsed, in units of some twenty bytes. A value costs one, a string and a key one more, a list and
+ * an object four. Objects with the same keys as one before share the description of them; a new combination costs ten for each key.
+ */
+const MAX_WEIGHT = 4_700_000;
+const CONTAINER_WEIGHT = 4;
+const NEW_KEY_WEIGHT = 10;
+/** Combinations of keys that are remembered; more than that are all taken for new. */
+const SHAPES = 4096;
 
 /** Parses JSON that comes from a stranger: bounded in length, depth and number of values before anything is built. */
 export function parseJson(text: string): ParsedJson {
@@ -24,25 +31,80 @@ export function parseJson(text: string): ParsedJson {
   }
 }
 
-/** What is beyond the limits, or null; one pass that skips strings. */
+/** What is beyond the limits, or null. */
 function measure(text: string): string | null {
-  let depth = 0;
-  let values = 0;
-  let inString = false;
+  const scale = new Scale();
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i);
-    if (inString) {
-      if (char === 0x5c) i++;
-      else if (char === 0x22) inString = false;
-    } else if (char === 0x22) inString = true;
-    else if (char === 0x7b || char === 0x5b) {
-      values++;
-      if (++depth > LIMITS.depth) return `nested deeper than ${LIMITS.depth}`;
-    } else if (char === 0x7d || char === 0x5d) depth--;
-    else if (char === 0x2c) values++;
-    if (values > MAX_VALUES) return `more than ${MAX_VALUES} values`;
+    if (char === QUOTE) {
+      const end = endOfString(text, i);
+      scale.text(text, i, end);
+      i = end;
+    } else if (char === 0x7b || char === 0x5b) scale.open();
+    else if (char === 0x7d || char === 0x5d) scale.close();
+    else if (char === 0x3a) scale.key();
+    else if (char === 0x2c) scale.weight++;
+    if (scale.depth > LIMITS.depth) return `nested deeper than ${LIMITS.depth}`;
+    if (scale.weight > MAX_WEIGHT) return 'more values than are read of one document';
   }
   return null;
+}
+
+const QUOTE = 0x22;
+
+/** Index of the closing quote, or the length of the text where there is none. */
+function endOfString(text: string, start: number): number {
+  for (let i = start + 1; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (char === 0x5c) i++;
+    else if (char === QUOTE) return i;
+  }
+  return text.length;
+}
+
+/** Weighs a document token by token. The hash of keys begins anywhere, so that nobody can write keys that look alike to it. */
+class Scale {
+  weight = 0;
+  depth = 0;
+  readonly #seed = Math.floor(Math.random() * 2 ** 31);
+  readonly #shapes = new Set<number>();
+  /** Of the container at each depth: the hash of its keys so far, and how many they are. */
+  readonly #hashes: number[] = [];
+  readonly #keys: number[] = [];
+  #last = { start: 0, end: 0, text: '' };
+
+  text(text: string, start: number, end: number): void {
+    this.weight++;
+    this.#last = { start, end, text };
+  }
+
+  /** The string before the colon is a key. */
+  key(): void {
+    this.weight++;
+    const { text, start, end } = this.#last;
+    let hash = this.#hashes[this.depth] ?? this.#seed;
+    for (let i = start; i < end; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+    this.#hashes[this.depth] = hash;
+    this.#keys[this.depth] = (this.#keys[this.depth] ?? 0) + 1;
+    // A long object is weighed on the way, before it is closed.
+    if ((this.#keys[this.depth] ?? 0) > 64) this.weight += NEW_KEY_WEIGHT;
+  }
+
+  open(): void {
+    this.weight += CONTAINER_WEIGHT;
+    this.depth++;
+    this.#hashes[this.depth] = this.#seed;
+    this.#keys[this.depth] = 0;
+  }
+
+  close(): void {
+    const keys = this.#keys[this.depth] ?? 0;
+    const shape = this.#hashes[this.depth] ?? 0;
+    this.depth = Math.max(0, this.depth - 1);
+    if (keys === 0 || this.#shapes.has(shape)) return;
+    this.weight += NEW_KEY_WEIGHT * Math.min(keys, 64);
+    if (this.#shapes.size < SHAPES) this.#shapes.add(shape);
+  }
 }
 
 function tooMuch(reason: string): ParsedJson {

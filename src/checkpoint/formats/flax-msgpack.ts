@@ -3,7 +3,7 @@ import { needOfKey } from '../content-names.ts';
 import { Fault, reportFaults } from '../fault.ts';
 import type { Findings } from '../findings.ts';
 import { itemBytes, type PackedArray } from '../msgpack/ndarray.ts';
-import { walkState } from '../msgpack/walk.ts';
+import { nameOf, walkState } from '../msgpack/walk.ts';
 import type { ByteSource } from '../source/byte-source.ts';
 import { SequentialReader } from '../source/sequential-reader.ts';
 import type { FileFormat } from './format.ts';
@@ -58,7 +58,7 @@ function inspectState(source: ByteSource, findings: Findings): void {
       else noteStep(path, scalarOf(array, source), source, findings);
     },
     integer(path, value) {
-      if (needOfPath(path) === 'step') noteStep(path, value, source, findings);
+      if (isCounter(path) && needOfPath(path) === 'step') noteStep(path, value, source, findings);
     },
   });
   if (reader.remaining === 0) return;
@@ -79,17 +79,39 @@ function needOfPath(path: readonly string[]): Need {
   // The optimizers Flax had before Optax hold the parameters and the counter themselves.
   if (first === 'optimizer' && second === 'target') return 'weights';
   if (first === 'optimizer' && second === 'state' && third === 'step') return 'step';
-  for (const name of path) {
-    const need = needOfKey(name);
+  for (const name of path.slice(0, NAMES_JUDGED)) {
+    const need = needOfName(name);
     if (need !== null) return need;
   }
   return 'weights';
 }
 
-function noteStep(path: readonly string[], value: number | null, { file }: ByteSource, findings: Findings): void {
-  const isCounter = path.length === 1 || path[0] === 'optimizer';
-  if (value !== null && isCounter) findings.content.addStep(value, file, `${file}: ${path.join('/')}`);
+/** Names at the beginning of a path that are judged, and how long they may be: deeper and longer ones are a model's own. */
+const NAMES_JUDGED = 16;
+const CHARACTERS_JUDGED = 128;
+const REMEMBERED = 4096;
+const judged = new Map<string, Need | null>();
+
+/** Remembers the answers: the same few names stand on the paths of millions of values. */
+function needOfName(name: string): Need | null {
+  if (name.length > CHARACTERS_JUDGED) return null;
+  const known = judged.get(name);
+  if (known !== undefined) return known;
+  const need = needOfKey(name);
+  if (judged.size < REMEMBERED) judged.set(name, need);
+  return need;
 }
+
+function noteStep(path: readonly string[], value: number | null, { file }: ByteSource, findings: Findings): void {
+  if (value !== null && isCounter(path)) findings.content.addStep(value, file, `${file}: ${nameOf(path)}`);
+}
+
+/** Where the counter of a training state stands. */
+function isCounter(path: readonly string[]): boolean {
+  return path.length === 1 || (path[0] === 'optimizer' && path.length <= COUNTER_DEPTH);
+}
+
+const COUNTER_DEPTH = 8;
 
 /** The value of an integer without dimensions. */
 function scalarOf({ dtype, elements, offset, bytes, shape }: PackedArray, source: ByteSource): number | null {

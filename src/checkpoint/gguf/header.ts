@@ -1,6 +1,5 @@
 import { excerpt } from '../../core/printable.ts';
 import { Fault } from '../fault.ts';
-import { LIMITS } from '../limits.ts';
 import type { ByteSource } from '../source/byte-source.ts';
 import { SequentialReader } from '../source/sequential-reader.ts';
 import { TENSOR_TYPES, type TensorType } from './tensor-types.ts';
@@ -10,6 +9,8 @@ const WINDOW_BYTES = 64 * 1024;
 const MAX_NAME_BYTES = 1024;
 const MAX_NAME_BYTES_IN_ALL = 32 * 1024 * 1024;
 const MAX_DIMENSIONS = 8;
+/** Most tensors, and most keys; the largest models have some thousand. */
+const MAX_COUNT = 250_000;
 const DEFAULT_ALIGNMENT = 32;
 /** Smallest forms of a key with its value and of a tensor's description: what a count must at least be good for. */
 const MIN_PAIR_BYTES = 13;
@@ -78,8 +79,8 @@ function readCount(values: ValueReader, source: ByteSource, what: string, minByt
       },
     );
   }
-  if (count > LIMITS.entries) {
-    throw new Fault('LIMIT_EXCEEDED', `the file says it holds ${count} ${what}; at most ${LIMITS.entries} are read`, {
+  if (count > MAX_COUNT) {
+    throw new Fault('LIMIT_EXCEEDED', `the file says it holds ${count} ${what}; at most ${MAX_COUNT} are read`, {
       offset,
       found: String(count),
     });

@@ -35,7 +35,8 @@ export function inspectIntegrity(directory: Directory, findings: Findings, paylo
 
 function listFiles(directory: Directory, files: JsonObject, findings: Findings, payload: PayloadByFile): ReadonlySet<string> {
   const covered = new Set<string>();
-  for (const [name, digest] of Object.entries(files)) {
+  for (const name of Object.keys(files)) {
+    const digest = files[name];
     if (/[/\\]|^\.{0,2}$/.test(name) || typeof digest !== 'string' || !/^[0-9a-f]{64}$/i.test(digest)) {
       const where = { file: directory.pathOf(INTEGRITY), found: excerpt(name) };
       findings.add('DOCUMENT_INVALID', where, `the entry ${excerpt(name)} of ${INTEGRITY} is no file name with a SHA-256`);

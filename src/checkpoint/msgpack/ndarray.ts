@@ -42,10 +42,10 @@ export function readArrayHead(reader: SequentialReader): PackedArray {
 }
 
 /** The array must fill its extension, and its bytes its shape. */
-export function checkArray(array: PackedArray, extensionEnd: number, what: string): void {
+export function checkArray(array: PackedArray, extensionEnd: number, nameOf: () => string): void {
   const { shape, dtype, elements, offset, bytes } = array;
   if (offset + bytes !== extensionEnd) {
-    throw new Fault('MSGPACK_ARRAY_SIZE', `array ${what} ends at ${offset + bytes}, the value that holds it at ${extensionEnd}`, {
+    throw new Fault('MSGPACK_ARRAY_SIZE', `array ${nameOf()} ends at ${offset + bytes}, the value that holds it at ${extensionEnd}`, {
       offset,
       expected: String(extensionEnd),
       found: String(offset + bytes),
@@ -57,7 +57,7 @@ export function checkArray(array: PackedArray, extensionEnd: number, what: strin
   const expected = width === null ? `a multiple of ${elements}` : `${elements * width}`;
   throw new Fault(
     'MSGPACK_ARRAY_SIZE',
-    `array ${what} of shape (${shape.join(', ')}) and type ${excerpt(dtype)} needs ${expected} bytes, it has ${bytes}`,
+    `array ${nameOf()} of shape (${shape.join(', ')}) and type ${excerpt(dtype)} needs ${expected} bytes, it has ${bytes}`,
     {
       offset,
       expected: `${expected} bytes`,

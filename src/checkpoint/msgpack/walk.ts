@@ -106,7 +106,7 @@ function readExtension(reader: SequentialReader, visitor: Visitor, path: readonl
   if (token.type === ARRAY || token.type === SCALAR) {
     const array = readArrayHead(reader);
     visitor.array(path, array);
-    checkArray(array, end, excerpt(path.join('/')));
+    checkArray(array, end, () => nameOf(path));
     if (frame?.partOf?.as === 'chunks') frame.partOf.pieces.foundElements += array.elements;
   }
   skip(reader, end - reader.position);
@@ -120,7 +120,7 @@ function closeFinished(frames: Frame[], path: string[]): void {
     if (pieces === null || pieces.shapeElements === pieces.foundElements) continue;
     throw new Fault(
       'MSGPACK_ARRAY_SIZE',
-      `array ${excerpt(path.join('/'))} has ${pieces.shapeElements} elements, its pieces ${pieces.foundElements}`,
+      `array ${nameOf(path)} has ${pieces.shapeElements} elements, its pieces ${pieces.foundElements}`,
       {
         offset: pieces.offset,
         expected: `${pieces.shapeElements} elements`,
@@ -128,4 +128,9 @@ function closeFinished(frames: Frame[], path: string[]): void {
       },
     );
   }
+}
+
+/** A path for a person; only where it is needed, since it can be long and there can be millions. */
+export function nameOf(path: readonly string[]): string {
+  return excerpt(path.map((name) => excerpt(name)).join('/'));
 }

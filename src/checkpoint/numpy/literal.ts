@@ -4,6 +4,8 @@ export type Literal = string | number | boolean | null | readonly Literal[] | Ma
 const DEPTH = 16;
 const TOKEN = /\s*(?:([uUbB]?'(?:[^'\\]|\\.)*'|[uUbB]?"(?:[^"\\]|\\.)*")|(-?\d+)[lL]?|(True|False|None)|([[\](){},:]))/y;
 
+const SPACE = /\s*/y;
+
 /** Parses a Python literal of strings, whole numbers, tuples, lists and dictionaries; undefined when it is none. */
 export function parseLiteral(text: string): Literal | undefined {
   try {
@@ -30,7 +32,10 @@ class LiteralParser {
   }
 
   isAtEnd(): boolean {
-    return this.#text.slice(this.#position).trim() === '';
+    // From here to the next character that counts, not to the end of the text: this is asked before every token.
+    SPACE.lastIndex = this.#position;
+    SPACE.test(this.#text);
+    return SPACE.lastIndex === this.#text.length;
   }
 
   value(depth: number): Literal {

@@ -58,7 +58,7 @@ class HeaderParser {
   #entry(name: string, offset: number): void {
     if (this.#seen.has(name)) this.#repeated.push({ name, offset });
     this.#seen.add(name);
-    if (this.#seen.size > MAX_TENSORS) throw new HeaderError(offset, `more than ${MAX_TENSORS} tensors`, true);
+    if (this.#seen.size + this.#repeated.length > MAX_TENSORS) throw new HeaderError(offset, `more than ${MAX_TENSORS} tensors`, true);
     if (name === '__metadata__') this.#readMetadata();
     else this.#tensors.push(this.#readTensor(name, offset));
   }

@@ -14,14 +14,19 @@ export interface ShardIndex {
 
 export type ReadIndex = { readonly index: ShardIndex } | { readonly limit: boolean; readonly reason: string };
 
-const cache = new WeakMap<Directory, Map<string, ReadIndex>>();
+/** Most files that an index may name: their numbers have five digits. */
+const MOST_FILES = 100_000;
 
-/** Reads an index. It is asked for when the files are grouped and again when they are inspected, and parsed once. */
+/** The last index that was read of each folder. */
+const cache = new WeakMap<Directory, { readonly name: string; readonly result: ReadIndex }>();
+
+/** Reads an index. It is asked for when the files are grouped and again when they are inspected; where it is the only one it is parsed once. */
 export function readShardIndex(directory: Directory, name: string): ReadIndex {
-  const known = cache.get(directory) ?? new Map<string, ReadIndex>();
-  cache.set(directory, known);
-  const result = known.get(name) ?? parse(directory, name);
-  known.set(name, result);
+  const known = cache.get(directory);
+  if (known?.name === name) return known.result;
+  cache.delete(directory);
+  const result = parse(directory, name);
+  cache.set(directory, { name, result });
   return result;
 }
 
@@ -35,11 +40,14 @@ function parse(directory: Directory, name: string): ReadIndex {
   const map = isObject(value) ? value['weight_map'] : undefined;
   if (!isObject(value) || !isObject(map)) return { limit: false, reason: 'no object `weight_map` in it' };
   const tensors = new Map<string, string[]>();
-  for (const [tensor, file] of Object.entries(map)) {
+  // Pairs of a million keys would take more than the keys themselves.
+  for (const tensor of Object.keys(map)) {
+    const file = map[tensor];
     if (typeof file !== 'string') return { limit: false, reason: 'a `weight_map` with values other than file names' };
     const listed = tensors.get(file);
     if (listed === undefined) tensors.set(file, [tensor]);
     else listed.push(tensor);
+    if (tensors.size > MOST_FILES) return { limit: true, reason: `more than ${MOST_FILES} files in its \`weight_map\`` };
   }
   return { index: { tensors, totalSize: totalSize(value) } };
 }

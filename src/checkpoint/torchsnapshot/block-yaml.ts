@@ -1,8 +1,8 @@
 import type { Json } from '../json.ts';
 import { LIMITS } from '../limits.ts';
 
-/** Most lines of one document: each becomes a small object. */
-const MAX_LINES = 750_000;
+/** Most lines of one document: each may become a key of its own, which costs some two hundred bytes. */
+const MAX_LINES = 300_000;
 const MAX_DEPTH = 32;
 
 export type ParsedYaml =
