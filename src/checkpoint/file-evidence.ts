@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { printable } from '../core/printable.ts';
 import type { Findings } from './findings.ts';
-import { isLeftover } from './leftovers.ts';
+import { isLeftoverPath } from './leftovers.ts';
 import type { Entry } from './source/directory.ts';
 import type { Writer } from './source/writers.ts';
 
@@ -55,10 +55,6 @@ export function addChangeEvidence(files: ReadonlyMap<string, Entry>, findings: F
       findings.add('FILE_CHANGED', { file }, `${printable(file)} changed while it was read: somebody is writing it`);
     }
   }
-}
-
-function isLeftoverPath(file: string): boolean {
-  return file.split('/').some(isLeftover);
 }
 
 function isSparse(entry: Entry): boolean {

@@ -13,7 +13,15 @@ const LEFTOVERS: readonly RegExp[] = [
   /\.part$/,
 ];
 
+/** What every such name contains; almost no other does. */
+const TELLING = /tmp|temp|dirty|incomplete|lock|part/i;
+
 /** True for a name that only an unfinished save has. */
 export function isLeftover(name: string): boolean {
-  return LEFTOVERS.some((pattern) => pattern.test(name));
+  return TELLING.test(name) && LEFTOVERS.some((pattern) => pattern.test(name));
+}
+
+/** True when a part of the path is such a name. */
+export function isLeftoverPath(path: string): boolean {
+  return TELLING.test(path) && path.split('/').some(isLeftover);
 }

@@ -6,6 +6,19 @@ export function crc32(bytes: Uint8Array, previous = 0): number {
   return zlibCrc32(bytes, previous);
 }
 
+/** CRC-32 of a part of the bytes, for parts so short that calling native code costs more than it saves. */
+export function shortCrc32(bytes: Uint8Array, start: number, end: number): number {
+  let crc = 0xffff_ffff;
+  for (let at = start; at < end; at++) crc = (CRC32_TABLE[(crc ^ (bytes[at] as number)) & 0xff] as number) ^ (crc >>> 8);
+  return ~crc >>> 0;
+}
+
+const CRC32_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ ((crc & 1) === 0 ? 0 : 0xedb8_8320);
+  return crc;
+});
+
 /** CRC-32C (Castagnoli) of the bytes, continuing from `previous`. */
 export function crc32c(bytes: Uint8Array, previous = 0): number {
   return nativeCrc32c(bytes, previous);

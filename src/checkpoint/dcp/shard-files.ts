@@ -2,6 +2,7 @@ import { excerpt, printable } from '../../core/printable.ts';
 import type { Findings } from '../findings.ts';
 import { type ByteSource, memorySource } from '../source/byte-source.ts';
 import type { Directory } from '../source/directory.ts';
+import { naturalOrder } from '../source/natural-order.ts';
 import { openMember } from '../source/open-member.ts';
 import { windowedSource } from '../source/windowed-source.ts';
 import type { StoredTable } from './stored-table.ts';
@@ -59,8 +60,11 @@ function reportBreak(item: { readonly name: string; readonly start: number }, en
 
 /** Shards of the folder that the metadata does not mention. */
 export function reportUnreferenced(directory: Directory, used: ReadonlySet<string>, findings: Findings): void {
-  for (const { name } of directory.files(/^__\d+_\d+\.distcp$/)) {
-    if (used.has(name)) continue;
+  const unused: string[] = [];
+  for (const { name, kind } of directory.entries.values()) {
+    if (!used.has(name) && kind === 'file' && /^__\d+_\d+\.distcp$/.test(name)) unused.push(name);
+  }
+  for (const name of unused.sort(naturalOrder)) {
     const file = directory.pathOf(name);
     findings.add('DCP_SHARD_UNREFERENCED', { file }, `${printable(file)} is not used by the metadata: an earlier, larger save left it`);
   }

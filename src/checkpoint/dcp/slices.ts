@@ -1,7 +1,8 @@
-import { crc32, hex32 } from '../../core/checksums.ts';
+import { hex32, shortCrc32 } from '../../core/checksums.ts';
 import { excerpt } from '../../core/printable.ts';
 import type { Findings } from '../findings.ts';
 import type { ByteSource } from '../source/byte-source.ts';
+import { ByteWindow } from '../source/byte-window.ts';
 import { TORCH_DTYPE_BYTES } from '../torch-dtypes.ts';
 import { usesChecksums } from '../torch/checksums.ts';
 import { STORED, type ZipArchive, type ZipEntry } from '../zip/archive.ts';
@@ -13,6 +14,9 @@ const ZIP_END = 0x06054b50;
 const ZIP_END_BYTES = 22;
 /** Records beside the tensor's bytes that are compared without `--deep`. */
 const SMALL_RECORD = 1024;
+
+/** Records that hold a tensor's bytes. */
+const DATA = /(^|\/)data\/\d+$/;
 
 /** The torch file at an item's place. */
 export interface Slice {
@@ -46,10 +50,11 @@ export function inspectTensorSlice(source: ByteSource, item: StoredItem, expecte
   }
   const archive = readZip(source, findings);
   if (archive === null) return null;
-  const data = archive.entries.filter(({ name }) => /(^|\/)data\/\d+$/.test(name));
-  checkDataSize({ item, source, archive }, data, expected, findings);
-  compareChecksums({ item, source, archive }, new Set(data), findings);
-  return { item, source, archive };
+  const slice = { item, source, archive };
+  const data = archive.entries.filter(({ name }) => DATA.test(name));
+  checkDataSize(slice, data, expected, findings);
+  compareChecksums(slice, data, findings);
+  return slice;
 }
 
 export function reportForeign(source: ByteSource, item: StoredItem, findings: Findings): void {
@@ -77,13 +82,14 @@ function checkDataSize(slice: Slice, data: readonly ZipEntry[], { dtype, element
  * already: they are compared at once, so that a checkpoint of very many chunks needs one check for each, not seven. A writer may leave
  * its checksums out; they are then all zero and say nothing.
  */
-function compareChecksums({ source, archive }: Slice, data: ReadonlySet<ZipEntry>, findings: Findings): void {
+function compareChecksums({ source, archive }: Slice, data: readonly ZipEntry[], findings: Findings): void {
+  const records = new ByteWindow(source);
   const hasChecksums = usesChecksums(archive.entries);
   for (const entry of archive.entries) {
-    const payload = data.has(entry) ? entry.size : 0;
+    const payload = data.includes(entry) ? entry.size : 0;
     findings.payloadBytes += payload;
     if (!hasChecksums) continue;
-    if (payload === 0 && entry.size <= SMALL_RECORD && entry.method === STORED) compareNow(source, entry, findings);
+    if (payload === 0 && entry.size <= SMALL_RECORD && entry.method === STORED) compareNow(source, records, entry, findings);
     else listCheck(source, entry, payload, findings);
   }
 }
@@ -98,10 +104,11 @@ function listCheck(source: ByteSource, entry: ZipEntry, payload: number, finding
   if (check !== null) findings.addCheck(check);
 }
 
-function compareNow(source: ByteSource, entry: ZipEntry, findings: Findings): void {
+function compareNow({ file, base }: ByteSource, records: ByteWindow, entry: ZipEntry, findings: Findings): void {
   if (entry.dataOffset === null) return;
-  const found = crc32(source.read(entry.dataOffset, entry.size));
-  if (found === entry.crc) return;
-  const where = { file: source.file, offset: source.base + entry.dataOffset, expected: hex32(entry.crc), found: hex32(found) };
+  const at = records.find(entry.dataOffset, entry.size);
+  const found = at === -1 ? null : shortCrc32(records.bytes, at, at + entry.size);
+  if (found === null || found === entry.crc) return;
+  const where = { file, offset: base + entry.dataOffset, expected: hex32(entry.crc), found: hex32(found) };
   findings.add('ZIP_CRC_MISMATCH', where, `entry ${excerpt(entry.name)} does not match its crc32 checksum`);
 }

@@ -81,7 +81,10 @@ function expectedRanks(directory: Directory, present: ReadonlySet<number>): Iter
 }
 
 function noteWorldSize(directory: Directory, findings: Findings): void {
-  const highest = highestOf(directory.files(SHARD).map(({ name }) => Number(SHARD.exec(name)?.[1])));
+  let highest = -1;
+  for (const { name, kind } of directory.entries.values()) {
+    if (kind === 'file' && name.endsWith('.distcp')) highest = Math.max(highest, Number(SHARD.exec(name)?.[1] ?? -1));
+  }
   if (highest >= 0) findings.content.worldSize ??= highest + 1;
 }
 

@@ -6,6 +6,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 const SHARED_KEYS = 16;
 const SHARED_TEXT = 512;
 const SHAPES = 4096;
+const RECENT = 6;
 
 /** What every container holds until something is put in: never added to, always replaced. */
 const NOTHING: PickleValue[] = [];
@@ -20,6 +21,9 @@ export function emptyDict(): PickleDict {
  */
 export class Containers {
   readonly #shapes = new Map<string, PickleValue[]>();
+  /** Those that were met last. */
+  readonly #recent: PickleValue[][] = [];
+  #next = 0;
 
   extend(container: PickleSequence | PickleCall, items: readonly PickleValue[]): void {
     if (container.items === undefined || container.items.length === 0) (container as Mutable<typeof container>).items = items.slice();
@@ -43,13 +47,27 @@ export class Containers {
 
   /** One list for all dictionaries with these keys. */
   #shared(keys: PickleValue[]): PickleValue[] {
-    if (keys.length > SHARED_KEYS || !keys.every((key) => typeof key === 'string')) return keys;
+    if (keys.length > SHARED_KEYS) return keys;
+    const recent = this.#recent.find((known) => isSame(known, keys));
+    return recent ?? this.#sharedByText(keys);
+  }
+
+  #sharedByText(keys: PickleValue[]): PickleValue[] {
+    if (!keys.every((key) => typeof key === 'string')) return keys;
     const shape = keys.join('\n');
     if (shape.length > SHARED_TEXT) return keys;
     const known = this.#shapes.get(shape);
     // Keys that contain newlines may join to the same text.
-    if (known !== undefined) return known.every((key, index) => key === keys[index]) ? known : keys;
-    if (this.#shapes.size < SHAPES) this.#shapes.set(shape, keys);
-    return keys;
+    const shared = known ?? keys;
+    if (!isSame(shared, keys)) return keys;
+    if (known === undefined && this.#shapes.size < SHAPES) this.#shapes.set(shape, keys);
+    if (this.#shapes.get(shape) === shared) this.#recent[this.#next++ % RECENT] = shared;
+    return shared;
   }
+}
+
+function isSame(known: readonly PickleValue[], keys: readonly PickleValue[]): boolean {
+  if (known.length !== keys.length) return false;
+  for (let index = 0; index < keys.length; index++) if (known[index] !== keys[index]) return false;
+  return true;
 }

@@ -1,6 +1,8 @@
 import { LIMITS } from '../limits.ts';
 import { type ByteSource, u64le } from '../source/byte-source.ts';
+import { TextCache } from '../source/text-cache.ts';
 import { PICKLE_LIMITS, PickleFailure } from './failure.ts';
+import { textOfUtf8 } from './scalars.ts';
 
 const FIRST_WINDOW = 1024;
 const LARGEST_WINDOW = 64 * 1024;
@@ -17,6 +19,7 @@ export class PickleCursor {
   #windowStart = 0;
   #nextWindow = FIRST_WINDOW;
   #lent: Buffer | undefined;
+  readonly #texts = new TextCache();
   /** Where the walk has to end; bytes that are passed over move it on. */
   #limit: number;
   readonly #mostBytes: number;
@@ -94,6 +97,13 @@ export class PickleCursor {
     const value = this.#window.readDoubleBE(index);
     this.position += 8;
     return value;
+  }
+
+  /** The next bytes as text; null when they are no UTF-8. `length` must be small. */
+  text(length: number): string | null {
+    const index = this.#ensure(length);
+    this.position += length;
+    return this.#texts.read(this.#window, index, index + length) ?? textOfUtf8(this.#window.subarray(index, index + length));
   }
 
   /** The next bytes, as a view that is valid until the next read. `length` must be small. */

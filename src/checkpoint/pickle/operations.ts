@@ -57,7 +57,7 @@ export const OPERATIONS: readonly (Operation | undefined)[] = table({
   [OP.EMPTY_TUPLE]: ({ machine }) => machine.sequence('tuple', []),
   [OP.TUPLE]: ({ machine }) => machine.sequence('tuple', machine.popMark()),
   [OP.TUPLE1]: ({ machine }) => machine.sequence('tuple', [machine.pop()]),
-  [OP.TUPLE2]: ({ machine }) => machine.sequence('tuple', [machine.pop(), machine.pop()].reverse()),
+  [OP.TUPLE2]: ({ machine }) => machine.sequence('tuple', pair(machine)),
   [OP.TUPLE3]: ({ machine }) => machine.sequence('tuple', [machine.pop(), machine.pop(), machine.pop()].reverse()),
   [OP.EMPTY_LIST]: ({ machine }) => machine.sequence('list', []),
   [OP.LIST]: ({ machine }) => machine.sequence('list', machine.popMark()),
@@ -68,7 +68,7 @@ export const OPERATIONS: readonly (Operation | undefined)[] = table({
   [OP.ADDITEMS]: ({ machine }) => machine.append(machine.popMark(), 'ADDITEMS'),
   [OP.EMPTY_DICT]: ({ machine }) => machine.dict([]),
   [OP.DICT]: ({ machine }) => machine.dict(machine.popMark()),
-  [OP.SETITEM]: ({ machine }) => machine.setItems([machine.pop(), machine.pop()].reverse()),
+  [OP.SETITEM]: ({ machine }) => machine.setItems(pair(machine)),
   [OP.SETITEMS]: ({ machine }) => machine.setItems(machine.popMark(), true),
 
   [OP.GET]: (walk) => recall(walk, indexLine(walk)),
@@ -140,7 +140,7 @@ function unicode({ cursor, machine }: Walk, length: number): void {
     cursor.skip(length - PICKLE_LIMITS.textBytes);
     return machine.text(start);
   }
-  const text = textOfUtf8(cursor.take(length));
+  const text = cursor.text(length);
   if (text === null) throw machine.invalid('has text that is not UTF-8');
   machine.text(text);
 }
@@ -178,6 +178,11 @@ function bytes({ cursor, machine }: Walk, length: number): void {
 
 function keep(content: Buffer): Buffer | null {
   return content.length <= PICKLE_LIMITS.keptBytes ? Buffer.from(content) : null;
+}
+
+function pair(machine: PickleMachine): PickleValue[] {
+  const second = machine.pop();
+  return [machine.pop(), second];
 }
 
 function append({ machine }: Walk): void {

@@ -151,7 +151,7 @@ class ListedDirectory implements Directory {
     if (entry === undefined) throw new SourceError('FILE_MISSING', file, `${printable(file)} is missing`);
     const refusal = REFUSALS[entry.kind];
     if (refusal !== null) throw new SourceError(refusal.code, file, `${printable(file)} ${refusal.says}`);
-    const real = entry.isLink ? realpathSync(join(this.real, name)) : join(this.real, name);
+    const real = entry.isLink ? realpathSync(join(this.real, name)) : `${this.real}${sep}${name}`;
     return this.#tree.files.source(real, file, entry.size);
   }
 
@@ -250,13 +250,13 @@ class LazyEntry implements Entry {
 
   hasChanged(): boolean {
     const before = this.#own();
-    const now = this.#look();
+    const now = this.#stat(this.isLink ? statSync : lstatSync);
     return before?.size !== now?.size || before?.mtimeMs !== now?.mtimeMs;
   }
 
   /** There can be hundreds of thousands, so the whole path is put together when it is needed. */
   get #path(): string {
-    return join(this.#folder, this.name);
+    return `${this.#folder}${sep}${this.name}`;
   }
 
   #own(): Facts | null {

@@ -1,5 +1,6 @@
 import { excerpt } from '../../core/printable.ts';
 import { type ByteSource, u64le } from '../source/byte-source.ts';
+import { u16At, u32At } from '../source/byte-window.ts';
 import { TextCache } from '../source/text-cache.ts';
 import { ZIP_LIMITS, type ZipEntry, type ZipReading } from './archive.ts';
 import type { DirectoryPlace } from './end-records.ts';
@@ -77,25 +78,25 @@ const names = new TextCache();
 function readEntry(directory: DirectoryWindow, sourceSize: number): ZipEntry | string {
   const fixed = directory.ensure(ENTRY_SIZE);
   if (fixed === -1) return 'runs past the end of the directory';
-  if (directory.bytes.readUInt32LE(fixed) !== ENTRY_SIGNATURE) return 'does not begin with its signature';
-  const nameLength = directory.bytes.readUInt16LE(fixed + 28);
-  const extraLength = directory.bytes.readUInt16LE(fixed + 30);
-  const length = ENTRY_SIZE + nameLength + extraLength + directory.bytes.readUInt16LE(fixed + 32);
+  if (u32At(directory.bytes, fixed) !== ENTRY_SIGNATURE) return 'does not begin with its signature';
+  const nameLength = u16At(directory.bytes, fixed + 28);
+  const extraLength = u16At(directory.bytes, fixed + 30);
+  const length = ENTRY_SIZE + nameLength + extraLength + u16At(directory.bytes, fixed + 32);
   const at = directory.ensure(length);
   if (at === -1) return 'runs past the end of the directory';
   const { bytes } = directory;
-  const flags = bytes.readUInt16LE(at + 8);
+  const flags = u16At(bytes, at + 8);
   const nameEnd = at + ENTRY_SIZE + nameLength;
   const name =
     names.read(bytes, at + ENTRY_SIZE, nameEnd) ?? bytes.toString((flags & 0x800) === 0 ? 'latin1' : 'utf8', at + ENTRY_SIZE, nameEnd);
   const entry: Mutable<ZipEntry> = {
     name,
-    method: bytes.readUInt16LE(at + 10),
+    method: u16At(bytes, at + 10),
     flags,
-    crc: bytes.readUInt32LE(at + 16),
-    compressedSize: bytes.readUInt32LE(at + 20),
-    size: bytes.readUInt32LE(at + 24),
-    headerOffset: bytes.readUInt32LE(at + 42),
+    crc: u32At(bytes, at + 16),
+    compressedSize: u32At(bytes, at + 20),
+    size: u32At(bytes, at + 24),
+    headerOffset: u32At(bytes, at + 42),
     nameLength,
     dataOffset: null,
   };

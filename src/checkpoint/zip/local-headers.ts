@@ -1,4 +1,5 @@
 import { excerpt } from '../../core/printable.ts';
+import { ByteWindow, u16At, u32At } from '../source/byte-window.ts';
 import { isText } from '../source/text-cache.ts';
 import { DEFLATED, STORED, ZIP_LIMITS, type ZipEntry, type ZipReading } from './archive.ts';
 
@@ -12,8 +13,9 @@ const ENCRYPTED = 0x01;
  * are read one by one; nothing of the data is.
  */
 export function locateData(reading: ZipReading, entries: readonly ZipEntry[], directoryOffset: number): void {
+  const headers = new ByteWindow(reading.source);
   for (const entry of entries) {
-    const problem = checkEntry(entry) ?? locate(reading, entry, directoryOffset);
+    const problem = checkEntry(entry) ?? locate(headers, entry, directoryOffset);
     if (problem === null) continue;
     const where = { file: reading.source.file, offset: reading.source.base + entry.headerOffset };
     reading.findings.add(problem.code, where, `entry ${excerpt(entry.name)} of the archive ${problem.text}`);
@@ -39,12 +41,12 @@ function checkEntry({ method, flags, size, compressedSize }: ZipEntry): Problem 
   return null;
 }
 
-function locate({ source }: ZipReading, entry: ZipEntry, directoryOffset: number): Problem | null {
-  const { nameLength } = entry;
-  const header = source.read(entry.headerOffset, HEADER_SIZE + nameLength);
-  const text = differs(header, entry, nameLength);
+function locate(headers: ByteWindow, entry: ZipEntry, directoryOffset: number): Problem | null {
+  const length = HEADER_SIZE + entry.nameLength;
+  const at = headers.find(entry.headerOffset, length);
+  const text = at === -1 ? NO_HEADER : differs(headers.bytes, at, entry);
   if (text !== null) return { code: 'ZIP_LOCAL_HEADER', text };
-  const dataOffset = entry.headerOffset + HEADER_SIZE + nameLength + header.readUInt16LE(28);
+  const dataOffset = entry.headerOffset + length + u16At(headers.bytes, at + 28);
   if (!(dataOffset + entry.compressedSize <= directoryOffset)) {
     return { code: 'ZIP_LOCAL_HEADER', text: `runs from offset ${dataOffset} for ${entry.compressedSize} bytes, past the end of the data` };
   }
@@ -52,22 +54,29 @@ function locate({ source }: ZipReading, entry: ZipEntry, directoryOffset: number
   return null;
 }
 
-/** How the header differs from the directory's entry, or null. */
-function differs(header: Buffer, entry: ZipEntry, nameLength: number): string | null {
-  if (header.length < HEADER_SIZE + nameLength || header.readUInt32LE(0) !== HEADER_SIGNATURE)
-    return 'has no header where the directory says';
-  const method = header.readUInt16LE(8);
+const NO_HEADER = 'has no header where the directory says';
+
+/** How the header at an index of the bytes differs from the directory's entry, or null. */
+function differs(bytes: Buffer, at: number, entry: ZipEntry): string | null {
+  if (u32At(bytes, at) !== HEADER_SIGNATURE) return NO_HEADER;
+  const method = u16At(bytes, at + 8);
   if (method !== entry.method) return `has method ${method} in its header and ${entry.method} in the directory`;
-  if (header.readUInt16LE(26) !== nameLength || !isText(entry.name, header, HEADER_SIZE, HEADER_SIZE + nameLength)) {
-    const name = header.toString((entry.flags & 0x800) === 0 ? 'latin1' : 'utf8', HEADER_SIZE, HEADER_SIZE + nameLength);
-    if (header.readUInt16LE(26) !== nameLength || name !== entry.name) return `is called ${excerpt(name)} in its header`;
-  }
-  if ((header.readUInt16LE(6) & HAS_DESCRIPTOR) !== 0) return null;
-  const crc = header.readUInt32LE(14);
-  if (crc !== entry.crc) return 'has one checksum in its header and another in the directory';
-  const size = header.readUInt32LE(22);
+  const otherName = differentName(bytes, at, entry);
+  if (otherName !== null) return `is called ${excerpt(otherName)} in its header`;
+  if ((u16At(bytes, at + 6) & HAS_DESCRIPTOR) !== 0) return null;
+  if (u32At(bytes, at + 14) !== entry.crc) return 'has one checksum in its header and another in the directory';
+  const size = u32At(bytes, at + 22);
   if (size !== entry.size && size !== 0xffffffff) return `has ${size} bytes by its header and ${entry.size} by the directory`;
   return null;
+}
+
+/** The name in the header, when it is not that of the entry. */
+function differentName(bytes: Buffer, at: number, { name, nameLength, flags }: ZipEntry): string | null {
+  const start = at + HEADER_SIZE;
+  const isSameLength = u16At(bytes, at + 26) === nameLength;
+  if (isSameLength && isText(name, bytes, start, start + nameLength)) return null;
+  const found = bytes.toString((flags & 0x800) === 0 ? 'latin1' : 'utf8', start, start + nameLength);
+  return isSameLength && found === name ? null : found;
 }
 
 /** Two entries that claim the same bytes; found by sorting places, so that many entries stay cheap. */
