@@ -5,7 +5,7 @@ import { commitSave, type Sealed } from '../../src/checkpoint/store/commit.ts';
 import { beginSave, type Save, writeReceipt } from '../../src/checkpoint/store/save.ts';
 import { openRun, type OpenStore, type World } from '../../src/checkpoint/store/store.ts';
 import { VirtualClock } from '../../src/core/clock.ts';
-import { tempFolder } from './temp-folder.ts';
+import { MEMORY, tempFolder } from './temp-folder.ts';
 
 /** A run in a folder of the test's own, with an attempt to save in: `using run = sealedRun()`. */
 export interface TestRun {
@@ -15,7 +15,7 @@ export interface TestRun {
 }
 
 export function testRun(parts: Partial<World> = {}): TestRun {
-  const folder = tempFolder();
+  const folder = tempFolder(MEMORY);
   const store = openRun(folder.path, { clock: new VirtualClock(), bootId: 'boot-1', ...parts });
   return { path: folder.path, store, [Symbol.dispose]: () => folder[Symbol.dispose]() };
 }

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { alterFile, cutEnd, fixtureData, flipBit } from '../../../test/support/fixture-copy.ts';
 import { testRun, type TestRun } from '../../../test/support/sealed-run.ts';
-import { tempFolder } from '../../../test/support/temp-folder.ts';
+import { MEMORY, tempFolder } from '../../../test/support/temp-folder.ts';
 import { verifyPaths } from '../verify.ts';
 import { adopt, type AdoptOptions } from './adopt.ts';
 import { startAttempt } from './attempt.ts';
@@ -59,7 +59,7 @@ describe('sealing a finished checkpoint', () => {
 
   it('moves one from elsewhere into the run', async () => {
     using run = testRun();
-    using elsewhere = tempFolder();
+    using elsewhere = tempFolder(MEMORY);
     const path = join(elsewhere.path, 'step-100');
     cpSync(fixtureData('torch-legacy-train'), path, { recursive: true });
     const adopted = await adopt(run.store, path);

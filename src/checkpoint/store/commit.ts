@@ -6,7 +6,7 @@ import { rememberSealed } from './last-good-cache.ts';
 import { MANIFEST_NAME } from './layout.ts';
 import { formatManifest, type Manifest, MANIFEST_SCHEMA, type SealedFile, sha256 } from './manifest.ts';
 import { parseReceipt, type Receipt, receiptName } from './receipt.ts';
-import { abandonSave, gone, type Save } from './save.ts';
+import { abandonSave, type Save, whyLost } from './save.ts';
 import type { OpenStore } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
 import { walkFiles } from './walk-files.ts';
@@ -45,7 +45,7 @@ export function commitSave(store: OpenStore, save: Save): Sealed {
     if (isFenced(store, attempt)) throw fencedError(attempt);
     name = renameToFree(store, save);
   } catch (thrown) {
-    const error = isCode(thrown, 'ENOENT') && fs.stat(data) === null ? gone(store, save, thrown) : storeError(thrown, 'seal', data);
+    const error = whyLost(store, save, thrown) ?? storeError(thrown, 'seal', data);
     abandonSave(store, save);
     throw error;
   }

@@ -76,14 +76,22 @@ export async function writeReceipt(store: OpenStore, save: Save, options: Receip
     const receipt = { schema: RECEIPT_SCHEMA, run, attempt, save: id, step, worldSize, rank, files } as const;
     replaceFile(fs, join(folder, 'receipts', receiptName(rank)), formatReceipt(receipt), store.makeId());
   } catch (thrown) {
-    if (isCode(thrown, 'ENOENT') && fs.stat(folder) === null) throw gone(store, save, thrown);
-    throw storeError(thrown, 'write the receipt of', data);
+    throw whyLost(store, save, thrown) ?? storeError(thrown, 'write the receipt of', data);
   }
 }
 
-/** The staging of a save is gone: taken over by a newer attempt, or given up by another rank of this one. */
-export function gone(store: OpenStore, { attempt, save }: Save, cause: unknown): HoldfastError {
-  if (isFenced(store, attempt)) return fencedError(attempt, cause);
+/**
+ * The reason behind whatever went wrong with a save whose staging is gone: a newer attempt has taken over, or another rank gave the save up.
+ * Null when the staging is there. What a rank met on the way (a file that vanished, half a listing) would only mislead.
+ */
+export function whyLost(store: OpenStore, { attempt, save, data }: Save, cause: unknown): HoldfastError | null {
+  try {
+    if (isFenced(store, attempt)) return fencedError(attempt, cause);
+    if (store.fs.stat(data) !== null) return null;
+  } catch {
+    // The system has troubles of its own; the first error tells more.
+    return null;
+  }
   return new HoldfastError('SAVE_INCOMPLETE', {
     message: `save ${excerpt(save, 60)} was given up by another rank`,
     hint: 'Every earlier checkpoint is as it was. The next save begins with a new save id.',
