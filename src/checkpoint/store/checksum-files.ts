@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
+import { hashBatch } from '../deep/hash-batch.ts';
 import { runBatches } from '../deep/pool.ts';
 import { BATCH_BYTES, type Batch, type Task, type TaskResult } from '../deep/task.ts';
 import { PART_BYTES, type SealedFile } from './manifest.ts';
@@ -11,6 +13,11 @@ export interface FileToRead {
 }
 
 export interface ChecksumOptions {
+  /**
+   * The bytes were written or read a moment ago: one thread is faster than any disk then, and needs less memory. Else several read at a
+   * time, so that the disk is busy.
+   */
+  readonly isHot?: boolean;
   readonly signal?: AbortSignal;
   readonly onBytes?: (done: number, total: number) => void;
 }
@@ -28,23 +35,35 @@ export interface Checksummed {
   readonly problems: readonly PartProblem[];
 }
 
-/** The crc32c of every part of the files below `folder`, by worker threads where that pays; memory does not grow with the files. */
+/** The crc32c of every part of the files below `folder`; memory does not grow with the files. */
 export async function checksumFiles(folder: string, files: readonly FileToRead[], options: ChecksumOptions = {}): Promise<Checksummed> {
   const signal = options.signal ?? new AbortController().signal;
   const sums: string[][] = files.map(({ size }) => Array.from({ length: Math.ceil(size / PART_BYTES) }, () => ''));
   const problems: PartProblem[] = [];
   const total = files.reduce((sum, { size }) => sum + size, 0);
   let done = 0;
-  await runBatches(planParts(folder, files), {
-    signal,
-    onResults: (results, batch) => {
-      for (const result of results) take(result, files, sums, problems);
-      done += batch.bytes;
-      options.onBytes?.(done, total);
-    },
-  });
+  const onResults = (results: readonly TaskResult[], batch: Batch): void => {
+    for (const result of results) take(result, files, sums, problems);
+    done += batch.bytes;
+    options.onBytes?.(done, total);
+  };
+  const batches = planParts(folder, files);
+  if (options.isHot === true) await runHere(batches, signal, onResults);
+  else await runBatches(batches, { signal, onResults });
   signal.throwIfAborted();
   return { files: files.map(({ path, size }, index) => ({ path, size, crc32c: sums[index] ?? [] })), problems };
+}
+
+async function runHere(
+  batches: readonly Batch[],
+  signal: AbortSignal,
+  onResults: (results: readonly TaskResult[], batch: Batch) => void,
+): Promise<void> {
+  for (const batch of batches) {
+    signal.throwIfAborted();
+    onResults(await hashBatch(batch), batch);
+    await nextTurn();
+  }
 }
 
 function take(result: TaskResult, files: readonly FileToRead[], sums: string[][], problems: PartProblem[]): void {
@@ -54,13 +73,13 @@ function take(result: TaskResult, files: readonly FileToRead[], sums: string[][]
   else problems.push({ path: files[check]?.path ?? '', problem: problem ?? 'cannot be read', isUnreadable });
 }
 
-/** Like {@link checksumFiles}, for files that must all be readable and of their size. */
+/** Like {@link checksumFiles}, for files that were just written or read, and that must all be readable and of their size. */
 export async function sealFiles(
   folder: string,
   files: readonly FileToRead[],
   options: ChecksumOptions = {},
 ): Promise<readonly SealedFile[]> {
-  const { files: sealed, problems } = await checksumFiles(folder, files, options);
+  const { files: sealed, problems } = await checksumFiles(folder, files, { isHot: true, ...options });
   const [first] = problems;
   if (first === undefined) return sealed;
   throw new HoldfastError(first.isUnreadable ? 'STORE_FAILED' : 'CHECKPOINT_CHANGED', {
