@@ -7,6 +7,8 @@ import { runCli } from './run.ts';
 /** Runs the command line of this process. The exit code is set, not forced, so that everything printed gets out first. */
 export async function runProcess(): Promise<void> {
   const { argv, env, stdout, stderr } = process;
+  // Damaged files make errors by the hundred thousand, and where they arose is shown only to who asks.
+  if ((env['HOLDFAST_DEBUG'] ?? '') === '') Error.stackTraceLimit = 0;
   process.on('uncaughtException', (error) => {
     printError(error, { stderr, env, asJson: false, noColor: false });
     process.exit(EXIT.internal);

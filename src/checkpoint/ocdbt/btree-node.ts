@@ -29,6 +29,8 @@ interface Pieces {
 
 const MAX_ARITY = 1024 * 1024;
 const MAX_KEY_BYTES = 65_535;
+/** Writers keep nodes near 8 MiB, which is some ten thousand keys. Larger ones are not unfolded: each key costs a hundred bytes. */
+export const MOST_KEYS = 250_000;
 
 /** The body of a B-tree node that was reached through `base`; null when it is malformed. */
 export function readBtreeNode(body: Buffer, base: string): BtreeNode | null {
@@ -37,6 +39,7 @@ export function readBtreeNode(body: Buffer, base: string): BtreeNode | null {
   const files = readDataFiles(cursor, base);
   const count = cursor.varint();
   if (cursor.failed || count === 0 || count > MAX_ARITY) return null;
+  if (count > MOST_KEYS) return { height, count, forEach: () => true };
   const entryAt = height === 0 ? readLeaf(cursor, count, files) : readInterior(cursor, count, files);
   if (entryAt === null || cursor.failed || cursor.remaining > 0) return null;
   return { height, count, forEach: (visit) => forEachKey(entryAt.keys, (key, i) => visitEntry(entryAt.make(key, i), visit)) };

@@ -25,7 +25,8 @@ export interface DataFile {
   readonly base: string;
 }
 
-const MAX_PATH_BYTES = 65_535;
+/** No system opens a longer one. */
+const MAX_PATH_BYTES = 4096;
 /** Paths build on one another, so without a bound a small table could unfold into gigabytes. */
 const MAX_TABLE_CHARACTERS = 16 * 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import { LIMITS } from '../limits.ts';
 import type { ByteSource } from '../source/byte-source.ts';
-import { type BtreeNode, type NodeEntry, readBtreeNode } from './btree-node.ts';
+import { type BtreeNode, MOST_KEYS, type NodeEntry, readBtreeNode } from './btree-node.ts';
 import { asText, type Place } from './columns.ts';
 import type { DataFiles } from './data-files.ts';
 import { type FrameKind, type FrameProblem, readFrame } from './frame.ts';
@@ -22,9 +22,11 @@ export interface Walker {
 }
 
 const MAX_NODES = 100_000;
-/** Of all nodes, unfolded. */
+/** Of all nodes, as they lie in the file and unfolded. */
 const MAX_NODE_BYTES = 512 * 1024 * 1024;
 const MAX_KEY_CHARACTERS = 512 * 1024 * 1024;
+/** Of the keys that lead to nodes which are still to be visited. */
+const MAX_WAITING_CHARACTERS = 32 * 1024 * 1024;
 
 interface Task {
   readonly place: Place;
@@ -45,11 +47,13 @@ export class DatabaseWalk {
   /** Path from where `files` begins to the database. */
   readonly #folder: string;
   readonly #walker: Walker;
-  readonly #seen = new Set<string>();
+  /** Places of nodes that were read, by file: paths can be long and places many. */
+  readonly #seen = new Map<string, Set<string>>();
   #nodes = 0;
   #bytes = 0;
   #entries = 0;
   #keyCharacters = 0;
+  #waitingCharacters = 0;
   #stopped = false;
 
   constructor(files: DataFiles, folder: string, walker: Walker) {
@@ -73,7 +77,11 @@ export class DatabaseWalk {
     if (root === null) return;
     const pending: Task[] = [{ place: root, height, isNewest, prefix: '', least: '' }];
     for (let task = pending.pop(); task !== undefined && !this.#stopped; task = pending.pop()) {
-      if (!isNewest && this.#seen.has(idOf(task.place))) continue;
+      if (this.#isSeen(task.place)) {
+        // In one tree every node has one parent; older versions share their nodes with newer ones.
+        if (isNewest) this.#report(task.place, { problem: 'corrupt', says: 'has more than one parent' });
+        continue;
+      }
       const node = this.#read(task.place, 'btreeNode', readBtreeNode);
       if (node !== null) this.#visit(node, task, pending);
     }
@@ -82,6 +90,10 @@ export class DatabaseWalk {
   #visit(node: BtreeNode, task: Task, pending: Task[]): void {
     if (node.height !== task.height) {
       this.#report(task.place, { problem: 'corrupt', says: `is of height ${node.height} where one of ${task.height} belongs` });
+      return;
+    }
+    if (node.count > MOST_KEYS) {
+      this.#stop(task.place, `has ${node.count} keys, at most ${MOST_KEYS} are read of one node`);
       return;
     }
     if (node.height > 0 && node.count > MAX_NODES) {
@@ -105,7 +117,9 @@ export class DatabaseWalk {
   #visitEntry(entry: NodeEntry, key: string, task: Task, children: Task[]): void {
     const { isNewest } = task;
     if (entry.kind === 'child') {
-      children.push({ place: entry.place, height: task.height - 1, isNewest, prefix: task.prefix + entry.prefix, least: key });
+      this.#waitingCharacters += key.length + task.prefix.length + entry.prefix.length;
+      if (this.#waitingCharacters > MAX_WAITING_CHARACTERS) this.#stop(task.place, 'leads to nodes below keys that are too long');
+      else children.push({ place: entry.place, height: task.height - 1, isNewest, prefix: task.prefix + entry.prefix, least: key });
     } else if (entry.kind === 'inline') {
       if (isNewest) this.#emitInline(asText(key), entry.value, task.place);
     } else {
@@ -120,13 +134,14 @@ export class DatabaseWalk {
   }
 
   #read<T>(place: Place, kind: FrameKind, decode: (body: Buffer, base: string) => T | null): T | null {
-    this.#seen.add(idOf(place));
+    this.#note(place);
     const source = this.#files.find(this.#folder, place);
     if (source === null) return null;
     if (++this.#nodes > MAX_NODES || this.#bytes > MAX_NODE_BYTES || source.size > LIMITS.readBytes) {
       this.#stop(place, `is one too many or too large: at most ${MAX_NODES} nodes of ${MAX_NODE_BYTES} bytes together are read`);
       return null;
     }
+    this.#bytes += source.size;
     const frame = readFrame(source.read(0, source.size), kind);
     if ('problem' in frame) {
       // A reference gives the length too, so a node that is "cut" contradicts what refers to it.
@@ -152,11 +167,16 @@ export class DatabaseWalk {
     this.#stopped = true;
   }
 
+  #isSeen({ path, offset, length }: Place): boolean {
+    return this.#seen.get(path)?.has(`${offset} ${length}`) === true;
+  }
+
+  #note({ path, offset, length }: Place): void {
+    const places = this.#seen.get(path) ?? new Set<string>();
+    this.#seen.set(path, places.add(`${offset} ${length}`));
+  }
+
   #report({ path, offset }: Place, problem: FrameProblem): void {
     this.#walker.onProblem(problem, this.#folder + path, offset);
   }
-}
-
-function idOf({ path, offset, length }: Place): string {
-  return `${offset} ${length} ${path}`;
 }

@@ -10,6 +10,9 @@ const MAX_LOOKS = 100_000;
 /** Chunks kept until the description of their array comes, which in a sorted store may be after them. */
 const MAX_WAITING = 20_000;
 const MAX_ARRAYS = 200_000;
+const MAX_NAME_CHARACTERS = 16 * 1024 * 1024;
+/** Descriptions that make no sense; past this many no more are looked at. */
+const MAX_INVALID = 1000;
 const MAX_METADATA_BYTES = 64 * 1024;
 
 interface StoredArray {
@@ -33,6 +36,8 @@ export class ArrayStore {
   readonly #findings: Findings;
   readonly #version: 2 | 3;
   #looks = 0;
+  #invalid = 0;
+  #nameCharacters = 0;
   #waiting = 0;
 
   constructor(findings: Findings, version: 2 | 3) {
@@ -47,10 +52,11 @@ export class ArrayStore {
   addMetadata(name: string, source: ByteSource): void {
     const { file, base: offset } = source;
     const array = this.#array(name, file);
-    if (array === null) return;
+    if (array === null || this.#invalid > MAX_INVALID) return;
     const text = source.size > MAX_METADATA_BYTES ? null : source.read(0, source.size).toString('utf8');
     const metadata = text === null ? `it has ${source.size} bytes` : parseArrayMetadata(text, this.#version);
     if (typeof metadata === 'string') {
+      this.#invalid++;
       const message = `${printable(file)}: the description of ${excerpt(name)} cannot be understood: ${excerpt(metadata)}`;
       this.#findings.add('ORBAX_ARRAY_INVALID', { file, offset }, message);
       return;
@@ -113,9 +119,14 @@ export class ArrayStore {
   #array(name: string, file: string): StoredArray | null {
     const known = this.#arrays.get(name);
     if (known !== undefined) return known;
-    if (this.#arrays.size >= MAX_ARRAYS) {
+    this.#nameCharacters += name.length;
+    if (this.#arrays.size >= MAX_ARRAYS || this.#nameCharacters > MAX_NAME_CHARACTERS) {
       if (!this.#findings.has('LIMIT_EXCEEDED')) {
-        this.#findings.add('LIMIT_EXCEEDED', { file }, `more than ${MAX_ARRAYS} arrays are stored here, so the rest was not looked at`);
+        this.#findings.add(
+          'LIMIT_EXCEEDED',
+          { file },
+          `more than ${MAX_ARRAYS} arrays, or longer names than are kept, are stored here; the rest was not looked at`,
+        );
       }
       return null;
     }

@@ -30,6 +30,7 @@ const MAX_DECODED_BYTES = 256 * 1024 * 1024;
 const MAX_ENTRIES = 250_000;
 /** Keys build on one another, so without a bound a small block could unfold into gigabytes. */
 const MAX_KEY_BYTES = 4096;
+const MAX_KEY_BYTES_IN_ALL = 64 * 1024 * 1024;
 
 /** True when the source ends as a sorted table does. */
 export function endsLikeTable(source: ByteSource): boolean {
@@ -47,7 +48,7 @@ export function readSortedTable(source: ByteSource, visit: EntryVisitor): TableP
   if ('kind' in meta) return meta;
   const index = readBlock(source, footer.index);
   if ('kind' in index) return index;
-  const budget: Budget = { end: 0, decoded: 0, entries: 0, last: null };
+  const budget: Budget = { end: 0, decoded: 0, entries: 0, keyBytes: 0, last: null };
   let problem: TableProblem | null = null;
   const broken = forEachEntry(index, footer.index.offset, (_key, value) => {
     problem = readDataBlock(source, value, budget, visit);
@@ -61,6 +62,7 @@ interface Budget {
   end: number;
   decoded: number;
   entries: number;
+  keyBytes: number;
   last: Buffer | null;
 }
 
@@ -76,11 +78,13 @@ function readDataBlock(source: ByteSource, handleBytes: Buffer, budget: Budget, 
   const broken = forEachEntry(block, handle.offset, (key, value) => {
     disorder = budget.last !== null && Buffer.compare(budget.last, key) >= 0;
     budget.last = key;
-    if (disorder || ++budget.entries > MAX_ENTRIES) return false;
+    budget.keyBytes += key.length;
+    if (disorder || ++budget.entries > MAX_ENTRIES || budget.keyBytes > MAX_KEY_BYTES_IN_ALL) return false;
     visit(key, value);
     return true;
   });
   if (broken !== null) return broken;
+  if (budget.keyBytes > MAX_KEY_BYTES_IN_ALL) return limit(handle.offset, `has keys of more than ${MAX_KEY_BYTES_IN_ALL} bytes together`);
   if (budget.entries > MAX_ENTRIES) return limit(handle.offset, `lists more than ${MAX_ENTRIES} entries`);
   return disorder ? corrupt(handle.offset, 'has keys that are out of order') : null;
 }

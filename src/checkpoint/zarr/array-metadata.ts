@@ -100,7 +100,8 @@ function indexChecksum(codecs: readonly Json[]): boolean | null {
 type Layout = Pick<ZarrArray, 'dtype' | 'grid' | 'chunks' | 'chunkBytes'>;
 
 function layoutOf(shape: Json | undefined, chunks: Json | undefined, dtype: Json | undefined): Layout | null {
-  if (!isCounts(shape) || !isCounts(chunks) || typeof dtype !== 'string' || shape.length !== chunks.length) return null;
+  if (!isCounts(shape) || !isCounts(chunks) || typeof dtype !== 'string' || dtype.length > 64 || shape.length !== chunks.length)
+    return null;
   if (chunks.includes(0)) return null;
   const grid = shape.map((length, i) => Math.ceil(length / (chunks[i] as number)));
   const width = widthOf(dtype);

@@ -3,6 +3,8 @@ export type ArrayKey =
   | { readonly kind: 'metadata'; readonly array: string }
   | { readonly kind: 'chunk'; readonly array: string; readonly at: readonly number[] };
 
+/** More than arrays have. */
+const MAX_DIMENSIONS = 64;
 const METADATA_NAME = { 2: '.zarray', 3: 'zarr.json' } as const;
 
 /** Takes a key apart; null when it belongs to no array. A bare array at the root has the empty name. */
@@ -17,8 +19,8 @@ export function parseArrayKey(key: string, version: 2 | 3): ArrayKey | null {
 /** `name/1.0`; a scalar has the one chunk `name/0`. */
 function chunkOfVersion2(array: string, last: string): ArrayKey | null {
   if (last.length > 512) return null;
-  const at = last.split('.').map(numberOf);
-  return at.includes(-1) ? null : { kind: 'chunk', array, at };
+  const at = last.split('.', MAX_DIMENSIONS + 1).map(numberOf);
+  return at.includes(-1) || at.length > MAX_DIMENSIONS ? null : { kind: 'chunk', array, at };
 }
 
 /** `name/c/1/0`; a scalar has the one chunk `name/c`. */
@@ -28,7 +30,7 @@ function chunkOfVersion3(key: string): ArrayKey | null {
   for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
     if (part === 'c') return { kind: 'chunk', array: parts.join('/'), at: at.reverse() };
     const number = numberOf(part);
-    if (number < 0) return null;
+    if (number < 0 || at.length >= MAX_DIMENSIONS) return null;
     at.push(number);
   }
   return null;
