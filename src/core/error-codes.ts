@@ -85,6 +85,12 @@ export const ERROR_CODES = {
     explain:
       'One attempt is one gang: all its nodes and ranks give the same gang id. The number that was given belongs to a gang with another id. Two schedulers may have started the run twice, or a number was used again.',
   },
+  SAVE_DOES_NOT_FIT: {
+    exit: EXIT.notWritten,
+    title: 'There is no room for the next save',
+    explain:
+      'Before a save starts, what it needs (the size of the last one, or as told) is held against the free space, the inodes, the pod’s limit for ephemeral storage, and the line at which the kubelet evicts pods, which comes long before the disk is full. Releasing what retention allows would not make it fit, so it was not started, and every earlier checkpoint is as it was.',
+  },
   SAVE_INCOMPLETE: {
     exit: EXIT.no,
     title: 'A part of the save is missing',

@@ -1,0 +1,51 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { sealSteps, testRun } from '../../../test/support/sealed-run.ts';
+import { describeStorage, type Storage } from '../storage/storage.ts';
+import { admitNextSave } from './admit-next-save.ts';
+
+const KEEP_ONE = { last: 1, every: null, withinMs: null };
+const names = (path: string) => readdirSync(path).filter((name) => name !== '.holdfast');
+
+/** The real storage with so much room that a checkpoint more fits for each that was deleted. */
+function storageWithRoomFor(path: string, checkpoints: number, bytesEach: number): () => Storage {
+  return () => {
+    const storage = describeStorage(path);
+    const room = (checkpoints - names(path).length) * bytesEach;
+    return { ...storage, space: { ...storage.space, availableBytes: room, blockBytes: 1, freeInodes: 1e6 } };
+  };
+}
+
+describe('a save that is about to start', () => {
+  it('is admitted where it fits, by the size of the last one', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    expect(await admitNextSave(run.store, { retention: null })).toMatchObject({ admission: { kind: 'fits' }, pruned: null });
+    expect((await admitNextSave(run.store, { retention: null })).admission.demandBytes).toBeGreaterThan(0);
+  });
+
+  it('is refused with the numbers where nothing may be released; what is there stays', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    await expect(admitNextSave(run.store, { bytes: 1e18, retention: null })).rejects.toMatchObject({ code: 'SAVE_DOES_NOT_FIT' });
+    await expect(admitNextSave(run.store, { bytes: 1e18, retention: KEEP_ONE })).rejects.toThrow(/needs .* are missing/);
+    expect(names(run.path)).toEqual(['step-1', 'step-2']);
+  });
+
+  it('releases what retention allows when that makes it fit', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    const storageOf = storageWithRoomFor(run.path, 3, 1000);
+    const { admission, pruned } = await admitNextSave(run.store, { bytes: 20, files: 1, retention: KEEP_ONE, storageOf });
+    expect(admission.kind).toBe('fits');
+    expect(pruned?.removed.map(({ name }) => name)).toEqual(['step-1', 'step-2']);
+    expect(names(run.path)).toEqual(['step-3']);
+  });
+
+  it('counts the eviction line as full', async () => {
+    using run = testRun();
+    const { availableBytes } = describeStorage(run.path).space;
+    const evictionLine = { kind: 'bytes', bytes: availableBytes } as const;
+    await expect(admitNextSave(run.store, { bytes: 1e9, evictionLine, retention: null })).rejects.toThrow(/eviction line/);
+  });
+});

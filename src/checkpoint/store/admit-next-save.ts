@@ -1,0 +1,83 @@
+import { HoldfastError } from '../../core/errors.ts';
+import { printable } from '../../core/printable.ts';
+import { type Admission, admitSave } from '../storage/admission.ts';
+import type { EvictionLineWish } from '../storage/eviction-line.ts';
+import { limitsOf } from '../storage/limits.ts';
+import { describeStorage, type Storage } from '../storage/storage.ts';
+import { bytesOf, prune, type Pruned } from './prune.ts';
+import type { Retention } from './retention.ts';
+import { scan } from './scan.ts';
+import type { OpenStore } from './store.ts';
+
+export interface NextSave {
+  /** What it will write; that of the newest sealed checkpoint when it is left out. */
+  readonly bytes?: number;
+  readonly files?: number;
+  /** What may be released to make room; null: nothing. */
+  readonly retention: Retention | null;
+  readonly evictionLine?: EvictionLineWish;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Tells what lies under the run's folder now. */
+  readonly storageOf?: (path: string) => Storage;
+  readonly signal?: AbortSignal;
+}
+
+export interface Admitted {
+  readonly admission: Admission;
+  /** What was released to make room, null when nothing had to be. */
+  readonly pruned: Pruned | null;
+}
+
+/**
+ * Asked before a save starts: does it fit, down to the kubelet's eviction line and within the pod's limit? If not, what retention allows is
+ * released, and if that does not suffice the save is refused with the numbers. The last good checkpoint is never released.
+ */
+export async function admitNextSave(store: OpenStore, next: NextSave): Promise<Admitted> {
+  const need = needOf(store, next);
+  const first = admit(store, next, need, { bytes: 0, files: 0 });
+  if (first.kind === 'fits') return { admission: first, pruned: null };
+  const { retention, signal } = next;
+  if (retention === null) throw refusal(store, first);
+  const how = { retention, ...(signal === undefined ? {} : { signal }) };
+  const possible = releasedBy(await prune(store, { ...how, isDryRun: true }));
+  const planned = admit(store, next, need, possible);
+  if (planned.kind === 'refused') throw refusal(store, planned);
+  const pruned = await prune(store, how);
+  const admission = admit(store, next, need, { bytes: 0, files: 0 });
+  if (admission.kind !== 'fits') throw refusal(store, admission);
+  return { admission, pruned };
+}
+
+interface Need {
+  readonly bytes: number;
+  readonly files: number;
+}
+
+function needOf(store: OpenStore, { bytes, files }: NextSave): Need {
+  const [newest] = bytes === undefined || files === undefined ? scan(store).sealed : [];
+  return {
+    bytes: bytes ?? (newest === undefined ? 0 : bytesOf(newest)),
+    // Its manifest, its folder and its receipts are files too.
+    files: files ?? (newest === undefined ? 0 : newest.manifest.files.length) + 4,
+  };
+}
+
+function releasedBy({ removed, removedBytes }: Pruned): Need {
+  return { bytes: removedBytes, files: removed.reduce((sum, { manifest }) => sum + manifest.files.length + 1, 0) };
+}
+
+function admit(store: OpenStore, next: NextSave, need: Need, reclaimable: Need): Admission {
+  const storage = (next.storageOf ?? describeStorage)(store.path);
+  const { evictionLine, ephemeral } = limitsOf(storage, next.evictionLine ?? { kind: 'auto' }, next.env ?? {});
+  const { space } = storage;
+  return admitSave({ bytesNeeded: need.bytes, filesNeeded: need.files, space, evictionLine, ephemeralLimit: ephemeral, reclaimable });
+}
+
+function refusal(store: OpenStore, admission: Admission): HoldfastError {
+  const numbers =
+    admission.kind === 'refused' ? admission.message : `${admission.demandBytes} bytes are needed, ${admission.roomBytes} are there`;
+  return new HoldfastError('SAVE_DOES_NOT_FIT', {
+    message: `no save was started in ${printable(store.path)}: ${numbers}`,
+    hint: 'Every earlier checkpoint is as it was. Keep fewer (holdfast prune), or give the run a larger volume. holdfast probe PATH shows the room.',
+  });
+}
