@@ -104,6 +104,13 @@ interface OpenBlock {
   readonly read: (fields: Fields) => MessageHead;
 }
 
+/** What the count in a header of version 1 can say; each is held while its object is looked at. */
+const MOST_MESSAGES = 65_535;
+
+function tooMany(image: Image, { address }: Block): Fault {
+  return new Fault('LIMIT_EXCEEDED', `${WHAT} has more than ${MOST_MESSAGES} messages`, { offset: image.at(address) });
+}
+
 function readBlocks(image: Image, first: Block, open: (block: Block) => OpenBlock): Message[] {
   const blocks = [first];
   const known = new Set([first.address]);
@@ -117,6 +124,7 @@ function readBlocks(image: Image, first: Block, open: (block: Block) => OpenBloc
       const message = { type, isShared: (flags & 2) !== 0, at: fields.start + fields.position, data: fields.bytes(size) };
       if (type === MESSAGE.continuation) blocks.push(continuation(image, message, known));
       else if (type !== 0) messages.push(message);
+      if (messages.length > MOST_MESSAGES) throw tooMany(image, first);
     }
   }
   return messages;

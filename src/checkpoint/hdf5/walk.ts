@@ -16,6 +16,7 @@ import { MESSAGE, type Message, readObjectHeader } from './object-header.ts';
 /** Names are for people and for telling weights from optimizer state; longer paths are cut. */
 const MAX_PATH = 400;
 const ATTRIBUTE_NAME_INDEX = 8;
+const WAITING_MEMBER = 3;
 
 interface Pending {
   readonly address: number;
@@ -57,6 +58,8 @@ function pushMembers(image: Image, { path, depth }: Pending, messages: readonly 
   walkLinks(image, messages, ({ name, target }) => {
     const member = (path === '' ? name : `${path}/${name}`).slice(0, MAX_PATH);
     image.budget.spend('bytes of names', member.length);
+    // A member that waits takes more memory than other entries.
+    image.budget.spend('entries', WAITING_MEMBER);
     if (typeof target === 'number') pending.push({ address: target, path: member, depth: depth + 1 });
     else if (target === 'external') {
       findings.add('HDF5_ELSEWHERE', { file: image.source.file }, 'a link leads to another file, which is not judged with this one');
