@@ -148,13 +148,14 @@ export const ERROR_CODES = {
   INTERRUPTED: {
     exit: EXIT.interrupted,
     title: 'Stopped by Ctrl-C',
-    explain: 'Ctrl-C ended the command before it was done. Nothing was changed.',
+    explain:
+      'Ctrl-C ended the command before it was done. A command that only looks has changed nothing; one that changes something has left every checkpoint whole, and can be run again.',
   },
   TERMINATED: {
     exit: EXIT.terminated,
     title: 'Stopped by SIGTERM',
     explain:
-      'Somebody (the system, a scheduler, a shutdown) asked the command to end, and it did, before it was done. Nothing was changed.',
+      'Somebody (the system, a scheduler, a shutdown) asked the command to end, and it did, before it was done. A command that only looks has changed nothing; one that changes something has left every checkpoint whole, and can be run again.',
   },
   OUTPUT_CLOSED: {
     exit: EXIT.outputClosed,

@@ -23,7 +23,8 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   ok: 'Done, and the answer is yes. `verify`: every checkpoint is RESUMABLE or UNCHECKED (with `--require resumable`: RESUMABLE). `probe`: a run can keep its checkpoints there.',
   no: 'The question was answered, and the answer is no. `verify`: at least one checkpoint is not good enough. `probe`: no run can keep its checkpoints there.',
-  nothing: 'Nothing that the command understands was found. `verify`: no checkpoint was recognised.',
+  nothing:
+    'Nothing that the command understands was found. `verify`: no checkpoint was recognised. `resume`, `ls`, `prune`: nothing is sealed.',
   unsafe: '`verify --strict`: loading a checkpoint would call code outside the frameworks’ own names.',
   fenced: 'A newer attempt of the run has taken over; what this one wanted to commit was refused.',
   usage: 'The command line was not understood. Nothing was done.',

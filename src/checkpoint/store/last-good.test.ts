@@ -8,8 +8,9 @@ import { startAttempt } from './attempt.ts';
 import { commitSave } from './commit.ts';
 import { type DurableFs, realFs } from './durable-fs.ts';
 import { lastGood } from './last-good.ts';
-import { listQuarantine, restore } from './quarantine.ts';
+import { listQuarantine, quarantine, restore } from './quarantine.ts';
 import { beginSave, writeReceipt } from './save.ts';
+import { scan } from './scan.ts';
 import { openRun, type OpenStore } from './store.ts';
 
 const nameOfLastGood = async (store: OpenStore) => (await lastGood(store)).checkpoint?.name ?? null;
@@ -196,6 +197,19 @@ describe('quarantine', () => {
     for (const id of ['../pins', '..', '/etc', 'a/b', 'nothing']) {
       expect(() => restore(run.store, id)).toThrow(expect.objectContaining({ code: 'NOT_SEALED' }));
     }
+  });
+
+  it('does not take another checkpoint that was committed under the name meanwhile', async () => {
+    using run = testRun();
+    const attempt = await sealSteps(run.store, 'g', 1, 2);
+    truncateSync(join(run.path, 'step-2/shard-0'), 1);
+    const [seen] = scan(run.store).sealed;
+    await lastGood(run.store);
+    await seal(run.store, attempt, { step: 2 });
+    // Somebody who looked before the others moved it, and is late.
+    expect(seen === undefined ? null : quarantine(run.store, seen, { code: 'MANIFEST_SIZE', reason: 'late' })).toBeNull();
+    expect(await lastGood(run.store)).toMatchObject({ checkpoint: { name: 'step-2' }, skipped: [] });
+    expect(listQuarantine(run.store).map(({ id }) => id)).toEqual(['step-2']);
   });
 
   it('is used again for one that comes back bad', async () => {

@@ -1,10 +1,9 @@
-import { join } from 'node:path';
 import { checkPresence } from './check-sealed.ts';
 import { removeTree } from './delete-tree.ts';
 import { lastGood, type LastGood, type LastGoodOptions } from './last-good.ts';
 import { at } from './layout.ts';
+import { moveOut } from './move-out.ts';
 import { listPins } from './pins.ts';
-import { partsOf } from './quarantine.ts';
 import { readManifestFile } from './read-seals.ts';
 import { type Kept, planRetention, type Retention, type RetentionPlan } from './retention.ts';
 import type { SealedCheckpoint } from './scan.ts';
@@ -88,13 +87,7 @@ function discard(store: Store, checkpoint: SealedCheckpoint): void {
   const grave = at.store(path, 'trash', store.makeId());
   try {
     fs.mkdir(grave);
-    for (const name of partsOf(checkpoint)) {
-      try {
-        fs.rename(join(path, name), join(grave, name));
-      } catch (thrown) {
-        if (!isCode(thrown, 'ENOENT')) throw thrown;
-      }
-    }
+    moveOut(store, checkpoint, grave);
     // Nothing is deleted before the names are gone for good: a crash must not bring back half of it.
     fs.fsyncFolder(path);
     fs.fsyncFolder(grave);

@@ -4,6 +4,7 @@ import { excerpt, printable } from '../../core/printable.ts';
 import { isObject, parseJson } from '../json.ts';
 import { at, BESIDE_SUFFIX } from './layout.ts';
 import { isCount } from './manifest.ts';
+import { moveOut } from './move-out.ts';
 import { nameProblem } from './relative-path.ts';
 import type { BrokenSeal, SealedCheckpoint } from './scan.ts';
 import type { OpenStore, Store } from './store.ts';
@@ -48,8 +49,7 @@ export function quarantine(store: OpenStore, bad: SealedCheckpoint | BrokenSeal,
   try {
     const id = makeEntry(store, bad.name, `${JSON.stringify(facts)}\n`);
     const entry = at.store(path, 'quarantine', id);
-    const moved = partsOf(bad).filter((name) => moveIfThere(store, join(path, name), join(entry, name)));
-    if (moved.length === 0) {
+    if (!moveOut(store, bad, entry)) {
       fs.unlink(join(entry, 'reason.json'));
       fs.rmdir(entry);
       return null;
@@ -111,14 +111,6 @@ function sealLast(a: string, b: string): number {
   return Number(a.endsWith(BESIDE_SUFFIX)) - Number(b.endsWith(BESIDE_SUFFIX));
 }
 
-/** The names in the run's folder that make up a checkpoint; the manifest first, so that it stops being a checkpoint at once. */
-export function partsOf(checkpoint: SealedCheckpoint | BrokenSeal): readonly string[] {
-  const { name, kind } = checkpoint;
-  if (kind === 'directory') return [name];
-  const files = 'manifest' in checkpoint ? checkpoint.manifest.files.map(({ path }) => path) : [];
-  return [`${name}${BESIDE_SUFFIX}`, ...files];
-}
-
 /** Makes an entry with its reason in it, in one step, under the first free name. */
 function makeEntry({ fs, path, makeId }: OpenStore, name: string, reason: string): string {
   const temporary = at.store(path, 'quarantine', `.tmp-${makeId()}`);
@@ -136,16 +128,6 @@ function makeEntry({ fs, path, makeId }: OpenStore, name: string, reason: string
     } catch (thrown) {
       if (!isCode(thrown, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) throw thrown;
     }
-  }
-}
-
-function moveIfThere({ fs }: OpenStore, from: string, to: string): boolean {
-  try {
-    fs.rename(from, to);
-    return true;
-  } catch (thrown) {
-    if (isCode(thrown, 'ENOENT')) return false;
-    throw thrown;
   }
 }
 

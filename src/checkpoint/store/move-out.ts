@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { BESIDE_SUFFIX, MANIFEST_NAME } from './layout.ts';
+import { readManifestFile } from './read-seals.ts';
+import type { BrokenSeal, SealedCheckpoint } from './scan.ts';
+import type { Store } from './store.ts';
+import { isCode } from './store-error.ts';
+
+/** The names in the run's folder that make up a checkpoint; the manifest first, so that it stops being a checkpoint at once. */
+function partsOf(checkpoint: SealedCheckpoint | BrokenSeal): readonly string[] {
+  const { name, kind } = checkpoint;
+  if (kind === 'directory') return [name];
+  const files = 'manifest' in checkpoint ? checkpoint.manifest.files.map(({ path }) => path) : [];
+  return [`${name}${BESIDE_SUFFIX}`, ...files];
+}
+
+/**
+ * Moves a checkpoint out of the run's folder; false when it is not there any more. Meanwhile somebody else may have moved it and committed
+ * another one under its name: that one is not touched, or brought back at once.
+ */
+export function moveOut(store: Store, checkpoint: SealedCheckpoint | BrokenSeal, folder: string): boolean {
+  const { fs, path } = store;
+  if (!isSame(store, checkpoint, path)) return false;
+  const moved = partsOf(checkpoint).filter((name) => moveIfThere(store, join(path, name), join(folder, name)));
+  if (moved.length === 0) return false;
+  if (isSame(store, checkpoint, folder)) return true;
+  for (const name of moved.toReversed()) fs.rename(join(folder, name), join(path, name));
+  return false;
+}
+
+/** True when what lies there is of the same save; of a broken seal nobody can tell, and nothing is committed over it. */
+function isSame({ fs }: Store, checkpoint: SealedCheckpoint | BrokenSeal, folder: string): boolean {
+  if (!('manifest' in checkpoint)) return true;
+  const { name, kind, manifest } = checkpoint;
+  const file = kind === 'directory' ? join(folder, name, MANIFEST_NAME) : join(folder, `${name}${BESIDE_SUFFIX}`);
+  const parsed = readManifestFile(fs, file);
+  return parsed?.ok !== true || parsed.manifest.save === manifest.save;
+}
+
+function moveIfThere({ fs }: Store, from: string, to: string): boolean {
+  try {
+    fs.rename(from, to);
+    return true;
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT')) return false;
+    throw thrown;
+  }
+}
