@@ -43,7 +43,7 @@ export class Interned {
   }
 }
 
-const EMPTY: PickleSequence = { kind: 'tuple', items: [] };
+export const EMPTY: PickleSequence = { kind: 'tuple', items: [] };
 
 /** True for a `torch.Size`, which may stand in many places of the tree and must not be changed in one of them. */
 export function isSize({ callable }: PickleCall): boolean {

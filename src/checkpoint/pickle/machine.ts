@@ -2,7 +2,7 @@ import { Containers, emptyDict } from './containers.ts';
 import { PICKLE_LIMITS, PickleFailure } from './failure.ts';
 import type { PickleConsumer } from './consumer.ts';
 import { GlobalRegister } from './global-register.ts';
-import { Interned, isSize } from './interned.ts';
+import { EMPTY, Interned, isSize } from './interned.ts';
 import { Ledger, WEIGHT } from './ledger.ts';
 import { PickleMemo } from './memo.ts';
 import type { IndexSet } from './recalled.ts';
@@ -91,6 +91,11 @@ export class PickleMachine {
     return items;
   }
 
+  /** Puts the value on top into the memo, at the next index. */
+  memoize(): void {
+    if (this.#stack.length <= this.#fence || !this.memo.passOver()) this.remember(this.memo.size);
+  }
+
   /** Puts the value on top into the memo. */
   remember(index: number): void {
     const value = this.top();
@@ -106,6 +111,10 @@ export class PickleMachine {
   discard(): void {
     if (this.#stack.length > this.#fence) this.#stack.pop();
     else this.popMark();
+  }
+
+  emptyTuple(): void {
+    this.push(EMPTY);
   }
 
   sequence(kind: PickleSequence['kind'], items: PickleValue[]): void {

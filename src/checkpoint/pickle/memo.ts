@@ -29,6 +29,14 @@ export class PickleMemo {
     else this.#dense[index] = value;
   }
 
+  /** Counts the next index in order without keeping what is put there, when nobody asks for it. */
+  passOver(): boolean {
+    if (this.#recalled === null || this.size !== this.#inOrder || this.#recalled.has(this.size)) return false;
+    this.#inOrder++;
+    this.size++;
+    return true;
+  }
+
   get(index: number): PickleValue | undefined {
     const value = this.#dense[index];
     return value === undefined ? this.#sparse.get(index) : value;

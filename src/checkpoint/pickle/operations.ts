@@ -54,7 +54,7 @@ export const OPERATIONS: readonly (Operation | undefined)[] = table({
   [OP.NEXT_BUFFER]: ({ machine }) => machine.leaf({ kind: 'out-of-band' }),
   [OP.READONLY_BUFFER]: ({ machine }) => void machine.top(),
 
-  [OP.EMPTY_TUPLE]: ({ machine }) => machine.sequence('tuple', []),
+  [OP.EMPTY_TUPLE]: ({ machine }) => machine.emptyTuple(),
   [OP.TUPLE]: ({ machine }) => machine.sequence('tuple', machine.popMark()),
   [OP.TUPLE1]: ({ machine }) => machine.sequence('tuple', [machine.pop()]),
   [OP.TUPLE2]: ({ machine }) => machine.sequence('tuple', pair(machine)),
@@ -77,7 +77,7 @@ export const OPERATIONS: readonly (Operation | undefined)[] = table({
   [OP.PUT]: (walk) => remember(walk, indexLine(walk)),
   [OP.BINPUT]: (walk) => remember(walk, walk.cursor.u8()),
   [OP.LONG_BINPUT]: (walk) => remember(walk, walk.cursor.u32()),
-  [OP.MEMOIZE]: (walk) => remember(walk, walk.machine.memo.size),
+  [OP.MEMOIZE]: ({ machine }) => machine.memoize(),
 
   [OP.GLOBAL]: (walk) => walk.machine.push(globalLines(walk)),
   [OP.STACK_GLOBAL]: stackGlobal,
