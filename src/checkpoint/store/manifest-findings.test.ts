@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { fixtureData, flipBit } from '../../../test/support/fixture-copy.ts';
 import { safetensorsFile } from '../../../test/support/make-safetensors.ts';
 import { testRun } from '../../../test/support/sealed-run.ts';
+import { crc32c, hex32 } from '../../core/checksums.ts';
 import { verifyPaths } from '../verify.ts';
 import { adopt } from './adopt.ts';
-import { formatManifest, type Manifest, parseManifest } from './manifest.ts';
+import { formatManifest, type Manifest, PART_BYTES, parseManifest } from './manifest.ts';
+import { checksOf } from './manifest-findings.ts';
 
 const verify = async (path: string, level: 'quick' | 'deep' = 'deep') => {
   const report = await verifyPaths([path], { level, signal: new AbortController().signal });
@@ -30,6 +32,20 @@ function reseal(path: string, change: (manifest: Manifest) => object): void {
   if (!parsed.ok) throw new Error(parsed.reason);
   writeFileSync(file, formatManifest(change(parsed.manifest) as Manifest));
 }
+
+describe('the checks of a file', () => {
+  it.each([1, 2, 3, 7])('cover every byte once when %d parts are compared at a time, with the right checksums', (partsAtOnce) => {
+    const bytes = Buffer.alloc(4 * PART_BYTES + 5, 'holdfast');
+    const parts = Array.from({ length: 5 }, (_, part) => hex32(crc32c(bytes.subarray(part * PART_BYTES, (part + 1) * PART_BYTES))));
+    let end = 0;
+    for (const { offset, length, expected } of checksOf('file', { path: 'file', size: bytes.length, crc32c: parts }, partsAtOnce)) {
+      expect(offset).toBe(end);
+      expect(expected).toBe(hex32(crc32c(bytes.subarray(offset, offset + length))));
+      end = offset + length;
+    }
+    expect(end).toBe(bytes.length);
+  });
+});
 
 describe('verify of a sealed checkpoint', () => {
   it('compares every byte with the manifest, so that a format without checksums is RESUMABLE', async () => {

@@ -1,5 +1,7 @@
+import { hex32 } from '../../core/checksums.ts';
 import { printable } from '../../core/printable.ts';
 import type { Check } from '../deep/check.ts';
+import { combineCrc } from '../deep/crc-combine.ts';
 import type { Findings } from '../findings.ts';
 import { isLeftover } from '../leftovers.ts';
 import { LIMITS } from '../limits.ts';
@@ -8,6 +10,9 @@ import { SourceError } from '../source/source-error.ts';
 import { filesBelow, type Unit } from '../unit.ts';
 import { BESIDE_SUFFIX, MANIFEST_NAME } from './layout.ts';
 import { type Manifest, PART_BYTES, parseManifest, type SealedFile } from './manifest.ts';
+
+/** Parts are compared together where a checkpoint has more of them than this (400 GiB): each check takes memory. */
+const MOST_CHECKS = 50_000;
 
 /** The manifest that speaks about a checkpoint, and the folder its paths start from. */
 interface Seal {
@@ -51,6 +56,8 @@ function compareFiles(seal: Seal, manifest: Manifest, unit: Unit, findings: Find
   const present = unit.files();
   const named = new Set<string>([seal.file]);
   const covered: Check[] = [];
+  const parts = manifest.files.reduce((sum, { crc32c }) => sum + crc32c.length, 0);
+  const partsAtOnce = Math.max(1, Math.ceil(parts / MOST_CHECKS));
   for (const sealed of manifest.files) {
     const file = seal.directory.pathOf(sealed.path);
     named.add(file);
@@ -62,7 +69,7 @@ function compareFiles(seal: Seal, manifest: Manifest, unit: Unit, findings: Find
     } else if (entry.size !== sealed.size) {
       const where = { file, expected: `${sealed.size} bytes`, found: `${entry.size} bytes` };
       findings.add('MANIFEST_SIZE', where, `${printable(file)} has ${entry.size} bytes, but ${sealed.size} were sealed`);
-    } else if (present.has(file)) covered.push(...checksOf(file, sealed));
+    } else if (present.has(file)) for (const check of checksOf(file, sealed, partsAtOnce)) covered.push(check);
   }
   // A seal inside a folder speaks for all of it, also where the checkpoint is only some of its files.
   const around = seal.file.endsWith(MANIFEST_NAME) ? filesBelow(seal.directory) : present;
@@ -88,13 +95,24 @@ function isBookkeeping(file: string, entry: Entry): boolean {
   return names.some(isLeftover) || (names.at(-1) ?? '').endsWith(BESIDE_SUFFIX);
 }
 
-function checksOf(file: string, { size, crc32c }: SealedFile): readonly Check[] {
-  return crc32c.map((expected, part) => {
-    const offset = part * PART_BYTES;
-    const length = Math.min(PART_BYTES, size - offset);
+/** A check for every so many parts; of several the checksum is put together from theirs. */
+export function* checksOf(file: string, { size, crc32c }: SealedFile, partsAtOnce: number): Generator<Check> {
+  for (let first = 0; first < crc32c.length; first += partsAtOnce) {
+    const sums = crc32c.slice(first, first + partsAtOnce);
+    const offset = first * PART_BYTES;
+    const length = Math.min(sums.length * PART_BYTES, size - offset);
     const range = { offset, length, decodedLength: length, payloadBytes: length };
-    return { algorithm: 'crc32c', file, encoding: 'stored', ...range, expected, what: `part ${part}`, code: 'MANIFEST_CHECKSUM' } as const;
-  });
+    const what = sums.length === 1 ? `part ${first}` : `parts ${first} to ${first + sums.length - 1}`;
+    yield { algorithm: 'crc32c', file, encoding: 'stored', ...range, expected: join(sums, length), what, code: 'MANIFEST_CHECKSUM' };
+  }
+}
+
+function join([start = '', ...rest]: readonly string[], length: number): string {
+  let sum = Number.parseInt(start, 16);
+  for (const [index, next] of rest.entries()) {
+    sum = combineCrc('crc32c', sum, Number.parseInt(next, 16), Math.min(PART_BYTES, length - (index + 1) * PART_BYTES));
+  }
+  return hex32(sum);
 }
 
 /** A file below a folder by its path; null when there is none. */
