@@ -6,6 +6,7 @@ import { SourceError } from '../source/source-error.ts';
 import type { Verdict } from '../verdict.ts';
 import { verifyPaths } from '../verify.ts';
 import { checksumFiles } from './checksum-files.ts';
+import type { DurableFs } from './durable-fs.ts';
 import type { SealedFile } from './manifest.ts';
 import type { SealedCheckpoint } from './scan.ts';
 import type { Store } from './store.ts';
@@ -50,20 +51,32 @@ export async function checkSealed(store: Store, sealed: SealedCheckpoint, level:
   return { state: 'good', level, verdict: format === 'UNCHECKED' && level === 'deep' ? 'RESUMABLE' : format };
 }
 
-/** Names and sizes; null when all are as sealed. */
+/** Names and sizes; null when all are as sealed. No link is followed, neither to a file nor on the way to one. */
 export function checkPresence({ fs }: Store, { root, manifest }: SealedCheckpoint): Problem | null {
+  const folders = new Set(['']);
   for (const { path, size } of manifest.files) {
     try {
+      const stray = strayFolder(fs, root, path, folders);
+      if (stray !== null) return bad('FILE_MISSING', `${printable(path)} is missing: ${printable(stray)} is not a folder`);
       const stat = fs.stat(join(root, path));
       if (stat === null) return bad('FILE_MISSING', `${printable(path)} is missing`);
       if (stat.kind !== 'file') return bad('FILE_NOT_REGULAR', `${printable(path)} is not a regular file any more`);
-      if (stat.size !== size) {
-        return bad('MANIFEST_SIZE', `${printable(path)} has ${stat.size} bytes, but ${size} were sealed`);
-      }
+      if (stat.size !== size) return bad('MANIFEST_SIZE', `${printable(path)} has ${stat.size} bytes, but ${size} were sealed`);
     } catch (thrown) {
       if (isInputOutputError(thrown)) return unreadable(message(thrown));
       return bad('FILE_MISSING', `${printable(path)} is missing`);
     }
+  }
+  return null;
+}
+
+/** The first folder on the way to a file that is none, or null; those in `known` were looked at before. */
+function strayFolder(fs: DurableFs, root: string, path: string, known: Set<string>): string | null {
+  for (let end = path.indexOf('/'); end > 0; end = path.indexOf('/', end + 1)) {
+    const folder = path.slice(0, end);
+    if (known.has(folder)) continue;
+    if (fs.stat(join(root, folder))?.kind !== 'folder') return folder;
+    known.add(folder);
   }
   return null;
 }

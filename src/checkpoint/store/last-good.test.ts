@@ -1,4 +1,14 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { flipBit } from '../../../test/support/fixture-copy.ts';
@@ -158,6 +168,23 @@ describe('the last good checkpoint', () => {
     expect(await lastGood({ ...run.store, fs })).toMatchObject({
       checkpoint: { name: 'step-1' },
       skipped: [{ name: 'step-2', quarantined: null }],
+    });
+  });
+
+  it('is not one whose files lie behind a link that leads out of it', async () => {
+    using run = testRun();
+    const attempt = await sealSteps(run.store, 'g', 1);
+    const save = beginSave(run.store, attempt, { step: 2, worldSize: 1 });
+    mkdirSync(join(save.data, 'folder'));
+    writeFileSync(join(save.data, 'folder/shard'), 'bytes');
+    await writeReceipt(run.store, save, { rank: 0 });
+    commitSave(run.store, save);
+    expect(await nameOfLastGood(run.store)).toBe('step-2');
+    realFs.rename(join(run.path, 'step-2/folder'), join(run.path, 'elsewhere'));
+    symlinkSync('../elsewhere', join(run.path, 'step-2/folder'));
+    expect(await lastGood(run.store)).toMatchObject({
+      checkpoint: { name: 'step-1' },
+      skipped: [{ name: 'step-2', code: 'FILE_MISSING' }],
     });
   });
 
