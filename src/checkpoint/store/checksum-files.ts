@@ -6,6 +6,7 @@ import { hashBatch } from '../deep/hash-batch.ts';
 import { runBatches } from '../deep/pool.ts';
 import { BATCH_BYTES, type Batch, type Task, type TaskResult } from '../deep/task.ts';
 import { PART_BYTES, type SealedFile } from './manifest.ts';
+import { writeBack } from './write-back.ts';
 
 export interface FileToRead {
   readonly path: string;
@@ -73,13 +74,22 @@ function take(result: TaskResult, files: readonly FileToRead[], sums: string[][]
   else problems.push({ path: files[check]?.path ?? '', problem: problem ?? 'cannot be read', isUnreadable });
 }
 
-/** Like {@link checksumFiles}, for files that were just written or read, and that must all be readable and of their size. */
+/**
+ * Like {@link checksumFiles}, for files that were just written or read, and that must all be readable and of their size. They are on their way
+ * to the disk meanwhile.
+ */
 export async function sealFiles(
   folder: string,
   files: readonly FileToRead[],
   options: ChecksumOptions = {},
 ): Promise<readonly SealedFile[]> {
-  const { files: sealed, problems } = await checksumFiles(folder, files, { isHot: true, ...options });
+  const [written, checksummed] = await Promise.allSettled([
+    writeBack(folder, files, options.signal),
+    checksumFiles(folder, files, { isHot: true, ...options }),
+  ]);
+  if (written.status === 'rejected') throw written.reason;
+  if (checksummed.status === 'rejected') throw checksummed.reason;
+  const { files: sealed, problems } = checksummed.value;
   const [first] = problems;
   if (first === undefined) return sealed;
   throw new HoldfastError(first.isUnreadable ? 'STORE_FAILED' : 'CHECKPOINT_CHANGED', {

@@ -4,8 +4,9 @@ import { excerpt, printable } from '../../core/printable.ts';
 import { type Attempt, fencedError, isFenced } from './attempt.ts';
 import { type ChecksumOptions, sealFiles } from './checksum-files.ts';
 import { removeTree } from './delete-tree.ts';
+import type { EarlyChecksums } from './early-checksums.ts';
 import { at, MANIFEST_NAME, STAGED_DATA } from './layout.ts';
-import type { SaveIdentity } from './manifest.ts';
+import type { SaveIdentity, SealedFile } from './manifest.ts';
 import { formatReceipt, RECEIPT_SCHEMA, receiptName } from './receipt.ts';
 import { nameProblem, pathProblem } from './relative-path.ts';
 import { replaceFile } from './replace-file.ts';
@@ -57,6 +58,8 @@ export interface ReceiptOptions extends ChecksumOptions {
   readonly rank: number;
   /** The files this rank wrote, below the data folder; all of them when it is left out (only where the world has one rank). */
   readonly files?: readonly string[];
+  /** Checksums that were taken while the save went on. */
+  readonly early?: EarlyChecksums;
 }
 
 /**
@@ -70,7 +73,7 @@ export async function writeReceipt(store: OpenStore, save: Save, options: Receip
   if (!Number.isSafeInteger(rank) || rank < 0 || rank >= worldSize) throw usage(`rank ${rank} is not one of 0…${worldSize - 1}`);
   try {
     const found = options.files === undefined ? everything(store, save) : options.files.map((path) => look(store, save, path));
-    const files = await sealFiles(data, found, options);
+    const files = await checksumsOf(data, found, options);
     for (const { path } of found) fs.fsyncFile(join(data, path));
     for (const path of foldersOf(found)) fs.fsyncFolder(join(data, path));
     const receipt = { schema: RECEIPT_SCHEMA, run, attempt, save: id, step, worldSize, rank, files } as const;
@@ -78,6 +81,16 @@ export async function writeReceipt(store: OpenStore, save: Save, options: Receip
   } catch (thrown) {
     throw whyLost(store, save, thrown) ?? storeError(thrown, 'write the receipt of', data);
   }
+}
+
+async function checksumsOf(data: string, found: readonly FoundFile[], options: ReceiptOptions): Promise<readonly SealedFile[]> {
+  const known = (await options.early?.of(found)) ?? [];
+  const fresh = await sealFiles(
+    data,
+    found.filter((_, index) => (known[index] ?? null) === null),
+    options,
+  );
+  return [...known.filter((file) => file !== null), ...fresh];
 }
 
 /**

@@ -1,0 +1,63 @@
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { testRun } from '../../../test/support/sealed-run.ts';
+import { startAttempt } from './attempt.ts';
+import { commitSave } from './commit.ts';
+import { realFs } from './durable-fs.ts';
+import { EarlyChecksums } from './early-checksums.ts';
+import type { Manifest } from './manifest.ts';
+import { beginSave, writeReceipt } from './save.ts';
+import { walkFiles } from './walk-files.ts';
+
+describe('checksums taken while a save goes on', () => {
+  it('are those of the receipt, and what was not told or changed since is read again', async () => {
+    const late = await sealed(() => undefined);
+    const early = await sealed((checksums, data) => {
+      for (const name of ['a', 'b', 'deep/c', 'nothing-there', 'deep']) checksums.add(name);
+      return checksums.of(walkFiles(realFs, data).files).then(() => undefined);
+    });
+    expect(early.files).toEqual(late.files);
+  });
+
+  it('are not taken for a file that was written to afterwards', async () => {
+    using run = testRun();
+    writeFileSync(join(run.path, 'a'), 'first');
+    const checksums = new EarlyChecksums(realFs, run.path);
+    checksums.add('a');
+    const look = () => walkFiles(realFs, run.path).files.filter(({ path }) => path === 'a');
+    expect(await checksums.of(look())).toMatchObject([{ path: 'a', size: 5 }]);
+    appendFileSync(join(run.path, 'a'), ' second');
+    expect(await checksums.of(look())).toEqual([null]);
+  });
+
+  it('harm nobody when the file is gone by then, or the save was given up', async () => {
+    using run = testRun();
+    const checksums = new EarlyChecksums(realFs, run.path);
+    writeFileSync(join(run.path, 'a'), 'bytes');
+    const found = walkFiles(realFs, run.path).files.filter(({ path }) => path === 'a');
+    checksums.add('a');
+    rmSync(join(run.path, 'a'));
+    expect(await checksums.of(found)).toEqual([null]);
+    await checksums.stop();
+    checksums.add('a');
+    expect(await checksums.of(found)).toEqual([null]);
+  });
+});
+
+/** Seals files, one of them large enough to be written back early; one is written to after `meanwhile`. */
+async function sealed(meanwhile: (checksums: EarlyChecksums, data: string) => Promise<void> | undefined): Promise<Manifest> {
+  using run = testRun();
+  const attempt = await startAttempt(run.store, { gang: 'g' });
+  const save = beginSave(run.store, attempt, { step: 1, worldSize: 1 });
+  mkdirSync(join(save.data, 'deep'));
+  writeFileSync(join(save.data, 'a'), Buffer.alloc(17 * 2 ** 20, 'a'));
+  writeFileSync(join(save.data, 'b'), 'b');
+  writeFileSync(join(save.data, 'deep', 'c'), 'c');
+  writeFileSync(join(save.data, 'told-to-nobody'), 'd');
+  const early = new EarlyChecksums(run.store.fs, save.data);
+  await meanwhile(early, save.data);
+  appendFileSync(join(save.data, 'b'), ' and more');
+  await writeReceipt(run.store, save, { rank: 0, early });
+  return commitSave(run.store, save).manifest;
+}
