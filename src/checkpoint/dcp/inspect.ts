@@ -67,7 +67,12 @@ class ShardReader {
   read(shard: ByteSource, items: Int32Array): void {
     const before = this.#findings.payloadBytes;
     const { stored } = this.#metadata;
-    for (const item of items) if (stored.endOf(item) <= shard.size) this.#readItem(item, shard);
+    let end = 0;
+    for (const item of items) {
+      // What lies over the item in front of it was told; reading the same bytes again, perhaps very often, would prove nothing.
+      if (stored.endOf(item) <= shard.size && stored.startOf(item) >= end) this.#readItem(item, shard);
+      end = Math.max(end, stored.endOf(item));
+    }
     this.#options.onShard?.(shard.file, this.#findings.payloadBytes - before);
   }
 

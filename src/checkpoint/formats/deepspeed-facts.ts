@@ -101,7 +101,8 @@ function hasRandomState(value: PickleValue | undefined): boolean {
 /** A pipeline names each parameter after its layer: `12.attention.weight`. */
 function layersOf(shapes: PickleValue | undefined): readonly number[] {
   const layers = new Set<number>();
-  for (const group of asItems(shapes) ?? []) {
+  // A pickle can name one dictionary a million times over.
+  for (const group of new Set(asItems(shapes))) {
     for (const [name] of dictEntries(group)) {
       const layer = /^(\d{1,6})\./.exec(name)?.[1];
       if (layer !== undefined) layers.add(Number(layer));

@@ -19,7 +19,7 @@ export function universalFolder(directory: Directory): Directory | null {
 
 /** The parameters that the model states name. */
 export function* parameterNames(value: PickleValue | undefined): Generator<string> {
-  for (const group of asItems(dictGet(value, 'param_shapes')) ?? []) for (const [name] of dictEntries(group)) yield name;
+  for (const group of new Set(asItems(dictGet(value, 'param_shapes')))) for (const [name] of dictEntries(group)) yield name;
 }
 
 /** Inspects the state of every parameter: all of `parameters` are there, each with the same files. */

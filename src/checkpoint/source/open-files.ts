@@ -1,16 +1,40 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { systemCode } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { LIMITS } from '../limits.ts';
 import { type ByteSource, clamp } from './byte-source.ts';
 import { SourceError } from './source-error.ts';
+import { fileIdentity } from './writers.ts';
 
 /** Never follow a link that appeared after listing, never hang on a pipe. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
+/**
+ * What may be read of one file, under whatever names, for one checkpoint and in all: several times its size, and of small ones
+ * some megabytes. Readers need a part of a file once; only structures that refer to themselves, or thousands of names for one file,
+ * come near it.
+ */
+const READS = { each: { times: 8, bytes: 64 * 1024 * 1024 }, all: { times: 64, bytes: 512 * 1024 * 1024 } } as const;
+/** What a read costs besides its bytes. */
+const READ_COST = 64;
+
+/** What was read of one file. */
+interface Account {
+  readonly size: number;
+  /** For the checkpoint at hand. */
+  each: number;
+  all: number;
+}
+
+interface Opened {
+  readonly handle: number;
+  readonly account: Account;
+}
+
 /** The files that are open at the moment: few, the least recently used is closed first, and reopened when it is read again. */
 export class OpenFiles {
-  #handles = new Map<string, number>();
+  #handles = new Map<string, Opened>();
+  readonly #accounts = new Map<string, Account>();
   bytesRead = 0;
 
   /** A source over the regular file at the absolute path `real`, of `size` bytes; opened when it is first read. */
@@ -18,9 +42,11 @@ export class OpenFiles {
     return this.#view({ real, file }, 0, size);
   }
 
+  /** Closes what is open; the next checkpoint begins. */
   close(): void {
-    for (const handle of this.#handles.values()) closeSync(handle);
+    for (const { handle } of this.#handles.values()) closeSync(handle);
     this.#handles.clear();
+    for (const account of this.#accounts.values()) account.each = 0;
   }
 
   #view(of: { real: string; file: string }, base: number, size: number): ByteSource {
@@ -43,7 +69,8 @@ export class OpenFiles {
     if (length > LIMITS.readBytes) {
       throw new SourceError('LIMIT_EXCEEDED', of.file, `${length} bytes would be read at once, at most ${LIMITS.readBytes} are`);
     }
-    const handle = this.#handle(of);
+    const { handle, account } = this.#open(of);
+    charge(account, length, of.file);
     const bytes = into === undefined || into.length < length ? Buffer.allocUnsafe(length) : into;
     let filled = 0;
     try {
@@ -59,21 +86,29 @@ export class OpenFiles {
     return filled === bytes.length ? bytes : bytes.subarray(0, filled);
   }
 
-  #handle(of: { real: string; file: string }): number {
+  #open(of: { real: string; file: string }): Opened {
     const known = this.#handles.get(of.real);
     if (known !== undefined) {
       this.#handles.delete(of.real);
       this.#handles.set(of.real, known);
       return known;
     }
-    const handle = openRegular(of.real, of.file);
-    this.#handles.set(of.real, handle);
+    const { handle, stats } = openRegular(of.real, of.file);
+    const opened = { handle, account: this.#account(stats) };
+    this.#handles.set(of.real, opened);
     if (this.#handles.size > LIMITS.openFiles) this.#closeOldest();
-    return handle;
+    return opened;
+  }
+
+  #account(stats: Stats): Account {
+    const identity = fileIdentity(stats);
+    const account = this.#accounts.get(identity) ?? { size: stats.size, each: 0, all: 0 };
+    if (this.#accounts.size < LIMITS.directoryEntries) this.#accounts.set(identity, account);
+    return account;
   }
 
   #closeOldest(): void {
-    for (const [real, handle] of this.#handles) {
+    for (const [real, { handle }] of this.#handles) {
       closeSync(handle);
       this.#handles.delete(real);
       return;
@@ -81,14 +116,32 @@ export class OpenFiles {
   }
 }
 
-function openRegular(real: string, file: string): number {
+function charge(account: Account, length: number, file: string): void {
+  const cost = length + READ_COST;
+  account.each += cost;
+  account.all += cost;
+  const isWithin = account.each <= most(READS.each, account.size) && account.all <= most(READS.all, account.size);
+  if (isWithin) return;
+  throw new SourceError(
+    'LIMIT_EXCEEDED',
+    file,
+    `${printable(file)} would be read again and again: ${account.all} bytes of ${account.size} so far`,
+  );
+}
+
+function most({ times, bytes }: { readonly times: number; readonly bytes: number }, size: number): number {
+  return Math.max(bytes, times * size);
+}
+
+function openRegular(real: string, file: string): { readonly handle: number; readonly stats: Stats } {
   let handle: number;
   try {
     handle = openSync(real, OPEN_FLAGS);
   } catch (thrown) {
     throw unreadable(file, thrown);
   }
-  if (fstatSync(handle).isFile()) return handle;
+  const stats = fstatSync(handle);
+  if (stats.isFile()) return { handle, stats };
   closeSync(handle);
   throw new SourceError('FILE_NOT_REGULAR', file, `${printable(file)} is not a regular file, so it was not read`);
 }
