@@ -16,7 +16,7 @@ export function openWith(fs: DurableFs, run: string, label: string): OpenStore {
   let ids = 0;
   const makeId = (): string => {
     ids += 1;
-    return `${label}-${ids}`;
+    return `id-${label}-${ids}`;
   };
   return openRun(run, { fs, makeId, bootId: BOOT });
 }
@@ -32,21 +32,23 @@ export async function saveAll(store: OpenStore, attempt: Attempt, wanted: Omit<S
 }
 
 /** Starts an attempt of a gang and saves each step. */
-export async function saveSteps(store: OpenStore, gang: string, steps: readonly number[], worldSize = 2): Promise<Attempt> {
+export async function saveSteps(
+  store: OpenStore,
+  gang: string,
+  steps: readonly number[],
+  { worldSize = 2, bytes = 64 } = {},
+): Promise<Attempt> {
   const attempt = await startAttempt(store, { gang });
-  for (const step of steps) await saveAll(store, attempt, { step, worldSize });
+  for (const step of steps) await saveAll(store, attempt, { step, worldSize, bytes });
   return attempt;
 }
 
 /** What `resume` gives in a run's folder: `attempt/step`, or null when there is nothing to resume from; and what is wrong with its bytes. */
-export async function resume(
-  run: string,
-  bootId: string = BOOT,
-): Promise<{ readonly key: string | null; readonly faults: readonly string[] }> {
-  const { checkpoint } = await lastGood(readRun(run, { bootId }));
+export async function resume(run: string, bytes = 64): Promise<{ readonly key: string | null; readonly faults: readonly string[] }> {
+  const { checkpoint } = await lastGood(readRun(run, { bootId: BOOT }));
   if (checkpoint === null) return { key: null, faults: [] };
   const { attempt, step, worldSize } = checkpoint.manifest;
-  return { key: `${attempt}/${step}`, faults: differences(checkpoint.path, { attempt, step, worldSize }) };
+  return { key: `${attempt}/${step}`, faults: differences(checkpoint.path, { attempt, step, worldSize, bytes }) };
 }
 
 /** How a checkpoint on disk differs from what that save wrote, byte by byte. */

@@ -56,30 +56,7 @@ export function mayGive(call: Call, fault: Fault): boolean {
   }
 }
 
-export function injectArgument({ call, nth, fault }: Injection): string {
-  return `inject=${call}:${fault === 'SIGKILL' ? 'signal' : 'error'}=${fault}:when=${nth}`;
-}
-
-/** The subject looks for these two files, which are not there, right before and right after the protocol. */
-export const BEGIN = '/holdfast-protocol-begins';
-export const END = '/holdfast-protocol-ends';
-
-/** How often each call had been used when the protocol began and when it ended, read from strace's own output (`-f`, `-o`). */
-export function callRanges(trace: string): Map<Call, { readonly first: number; readonly last: number }> {
-  const counts = new Map<string, number>();
-  let [begin, end] = [new Map<string, number>(), new Map<string, number>()];
-  let main: string | null = null;
-  for (const line of trace.split('\n')) {
-    const match = /^(\d+) +([a-z0-9_]+)\((.*)/.exec(line);
-    if (match === null) continue;
-    const [, pid = '', call = '', rest = ''] = match;
-    // Counters are per thread, and the protocol runs on the first one, which strace shows first.
-    main ??= pid;
-    if (pid !== main) continue;
-    counts.set(call, (counts.get(call) ?? 0) + 1);
-    if (rest.includes(BEGIN)) begin = new Map(counts);
-    if (rest.includes(END)) end = new Map(counts);
-  }
-  const ranges = CALLS.map((call) => [call, { first: (begin.get(call) ?? 0) + 1, last: end.get(call) ?? 0 }] as const);
-  return new Map(ranges.filter(([, { first, last }]) => last >= first));
+/** With `stride` the fault comes again each so many calls. */
+export function injectArgument({ call, nth, fault }: Injection, stride?: number): string {
+  return `inject=${call}:${fault === 'SIGKILL' ? 'signal' : 'error'}=${fault}:when=${nth}${stride === undefined ? '' : `+${stride}`}`;
 }

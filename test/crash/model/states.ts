@@ -8,6 +8,8 @@ import { type Tree, treeKey } from './tree.ts';
 /** A state of the disk that a crash may leave, and which promises had been made when it crashed. */
 export interface CrashState {
   readonly tree: Tree;
+  /** Equal for equal trees. */
+  readonly key: string;
   /** The promises made before the latest crash that leaves this state. */
   readonly promises: ReadonlySet<string>;
   /** The last event before the crash, for people. */
@@ -28,7 +30,7 @@ export function crashStates(recording: Recording, order: Order, rng: Rng): Crash
     for (const tree of statesAfter(recording, events, order, rng)) {
       const key = treeKey(tree);
       const known = states.get(key);
-      if (known === undefined || known.promises.size < promises.size) states.set(key, { tree, promises, after });
+      if (known === undefined || known.promises.size < promises.size) states.set(key, { tree, key, promises, after });
     }
   }
   return [...states.values()];

@@ -5,8 +5,9 @@ import { startAttempt } from '../../../src/checkpoint/store/attempt.ts';
 import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
 import { pin } from '../../../src/checkpoint/store/pins.ts';
 import { prune } from '../../../src/checkpoint/store/prune.ts';
-import { restore } from '../../../src/checkpoint/store/quarantine.ts';
+import { listQuarantine, restore } from '../../../src/checkpoint/store/quarantine.ts';
 import { findSealed, rollBack } from '../../../src/checkpoint/store/roll-back.ts';
+import { readRun } from '../../../src/checkpoint/store/store.ts';
 import { writeRank } from '../checkpoint-bytes.ts';
 import { openWith, saveAll, saveSteps } from '../store-driver.ts';
 import { killedAfterRenames } from '../killed-after.ts';
@@ -20,7 +21,7 @@ const KEEP_ONE = { last: 1, every: null, withinMs: null };
 export const OTHER_SCENARIOS: readonly Scenario[] = [
   {
     name: 'a prune that deletes two of three checkpoints',
-    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2, 3], 1)),
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2, 3], { worldSize: 1 })),
     async act(fs, run) {
       await prune(openWith(fs, run, 'b'), { retention: KEEP_ONE });
     },
@@ -28,7 +29,7 @@ export const OTHER_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'a prune after a pin',
-    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], 1)),
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], { worldSize: 1 })),
     async act(fs, run) {
       const store = openWith(fs, run, 'b');
       pin(store, findSealed(store, '1'));
@@ -40,7 +41,7 @@ export const OTHER_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'a rollback',
-    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], 1)),
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], { worldSize: 1 })),
     async act(fs, run) {
       const store = openWith(fs, run, 'b');
       await rollBack(store, findSealed(store, '1'));
@@ -50,7 +51,7 @@ export const OTHER_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'a fresh start without deleting',
-    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], 1)),
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], { worldSize: 1 })),
     async act(fs, run) {
       await rollBack(openWith(fs, run, 'b'), null);
       fs.promise('fresh');
@@ -60,18 +61,21 @@ export const OTHER_SCENARIOS: readonly Scenario[] = [
   {
     name: 'a bad checkpoint that goes to quarantine',
     async before(fs, run) {
-      await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], 1);
+      await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], { worldSize: 1 });
       fs.unlink(join(run, 'step-2', 'shard-0.dat'));
     },
     async act(fs, run) {
       await lastGood(openWith(fs, run, 'b'));
+      fs.promise('moved aside');
     },
+    bad: 'step-2',
     allowed: () => ['1/1'],
+    alsoHolds: keepsTheBad,
   },
   {
     name: 'a checkpoint that comes back from quarantine',
     async before(fs, run) {
-      await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], 1);
+      await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], { worldSize: 1 });
       const file = join(run, 'step-2', 'shard-0.dat');
       const bytes = fs.readFile(file);
       fs.unlink(file);
@@ -86,7 +90,7 @@ export const OTHER_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'the seal of a checkpoint that another tool wrote and never synced',
-    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], 1)),
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], { worldSize: 1 })),
     async act(fs, run) {
       fs.mkdir(join(run, 'checkpoint-2'));
       writeRank(fs, join(run, 'checkpoint-2'), { attempt: 1, step: 2, worldSize: 1 }, 0);
@@ -98,7 +102,7 @@ export const OTHER_SCENARIOS: readonly Scenario[] = [
   ...[1, 2].map(joinAfter),
   {
     name: 'a prune after a commit that was killed before its last sync',
-    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], 1)),
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], { worldSize: 1 })),
     async act(fs, run) {
       await commitKilled(fs, run);
       await prune(openWith(fs, run, 'c'), { retention: KEEP_ONE });
@@ -108,7 +112,7 @@ export const OTHER_SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'a new attempt after a commit that was killed before its last sync',
-    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], 1)),
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], { worldSize: 1 })),
     async act(fs, run) {
       await commitKilled(fs, run);
       const store = openWith(fs, run, 'c');
@@ -119,6 +123,13 @@ export const OTHER_SCENARIOS: readonly Scenario[] = [
     allowed: (promises) => (promises.has('resumed from step-2') ? ['1/2'] : ['1/1', '1/2']),
   },
 ];
+
+/** What is bad is never lost: after `resume` it lies in quarantine, with a reason that can be read. */
+function keepsTheBad(run: string): string[] {
+  const entries = listQuarantine(readRun(run)).filter(({ name }) => name === 'step-2');
+  if (entries.length === 0) return ['the bad checkpoint is lost'];
+  return entries.every(({ code }) => code === 'FILE_MISSING') ? [] : ['the reason is lost'];
+}
 
 /** A save of step 2 that is killed right after the rename that commits it. */
 async function commitKilled(fs: RecordingFs, run: string): Promise<void> {
@@ -131,7 +142,7 @@ async function commitKilled(fs: RecordingFs, run: string): Promise<void> {
 function joinAfter(renames: number): Scenario {
   return {
     name: `a join of an attempt whose first was killed after rename ${renames}`,
-    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], 1)),
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], { worldSize: 1 })),
     async act(fs, run) {
       await killedAfterRenames(renames, fs, (killed) => startAttempt(openWith(killed, run, 'b'), { gang: 'the next gang' }));
       await startAttempt(openWith(fs, run, 'c'), { gang: 'the next gang' });

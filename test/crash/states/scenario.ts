@@ -16,6 +16,8 @@ export interface Scenario {
   readonly before: (fs: RecordingFs, run: string) => Promise<void>;
   /** What is recorded; it calls `fs.promise` where a caller is told that something now holds. */
   readonly act: (fs: RecordingFs, run: string) => Promise<void>;
+  /** The name of a checkpoint that is damaged on purpose. */
+  readonly bad?: string;
   /** What `resume` may find, given the promises that were made. */
   readonly allowed: (promises: ReadonlySet<string>) => readonly Key[];
   /** What else must hold in a run's folder after a crash; gives the faults. */

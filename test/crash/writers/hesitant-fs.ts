@@ -8,10 +8,12 @@ export interface Hesitation {
   readonly longest: number;
   /** The call at which the process kills itself, counted from 1; null for never. */
   readonly killAt: number | null;
+  /** Leaves out the moves that fence older attempts, to show that the rounds would find it. */
+  readonly isSabotaged: boolean;
 }
 
 /** The real file system, with a writer that now and then stops before a call, and may be killed there: the others overtake it. */
-export function hesitantFs(rng: Rng, { likelihood, longest, killAt }: Hesitation): DurableFs {
+export function hesitantFs(rng: Rng, { likelihood, longest, killAt, isSabotaged }: Hesitation): DurableFs {
   let calls = 0;
   const hesitate = (): void => {
     calls += 1;
@@ -22,6 +24,7 @@ export function hesitantFs(rng: Rng, { likelihood, longest, killAt }: Hesitation
   for (const [name, call] of Object.entries(realFs) as [keyof DurableFs, (...parameters: never[]) => unknown][]) {
     hesitant[name] = (...parameters) => {
       hesitate();
+      if (isSabotaged && name === 'rename' && String(parameters[1]).includes('fenced')) return undefined;
       return call(...parameters);
     };
   }

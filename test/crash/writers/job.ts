@@ -7,8 +7,17 @@ export type Job = {
   readonly process: string;
   readonly seed: number;
   readonly hesitation: Hesitation;
+  /** Milliseconds before it begins. */
+  readonly delay: number;
 } & (
-  | { readonly role: 'rank'; readonly gang: string; readonly rank: number; readonly worldSize: number; readonly steps: readonly number[] }
+  | {
+      readonly role: 'rank';
+      readonly gang: string;
+      readonly rank: number;
+      readonly worldSize: number;
+      readonly steps: readonly number[];
+      readonly lateness: number;
+    }
   | { readonly role: 'reader'; readonly reads: number }
 );
 

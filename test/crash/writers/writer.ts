@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Attempt, startAttempt } from '../../../src/checkpoint/store/attempt.ts';
-import { commitSave } from '../../../src/checkpoint/store/commit.ts';
+import { commitSave, type Sealed } from '../../../src/checkpoint/store/commit.ts';
 import type { DurableFs } from '../../../src/checkpoint/store/durable-fs.ts';
 import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
 import { abandonSave, beginSave, type Save, writeReceipt } from '../../../src/checkpoint/store/save.ts';
@@ -25,6 +25,7 @@ process.on('disconnect', () => process.exit(0));
 
 async function work(job: Job): Promise<void> {
   const fs = hesitantFs(createRng(job.seed), job.hesitation);
+  pause(job.delay);
   if (job.role === 'rank') await beRank(job, fs);
   else await beReader(job, fs);
 }
@@ -80,12 +81,12 @@ async function saveStep(job: Extract<Job, { role: 'rank' }>, store: OpenStore, a
     if (rank !== 0) return;
     if (!allReceipts(store.fs, save)) return abandonSave(store, save);
     const begin = { kind: 'commit', attempt: attempt.attempt, step } as const;
-    await noted(
-      job,
-      begin,
-      () => commitSave(store, save),
-      () => ({ outcome: 'sealed' }),
-    );
+    const commit = (): Sealed => {
+      // Long enough for a newer attempt to start in between.
+      pause(job.lateness);
+      return commitSave(store, save);
+    };
+    await noted(job, begin, commit, () => ({ outcome: 'sealed' }));
   } catch (thrown) {
     // Fenced while it wrote; or another rank of its gang gave the save up and took the folder away.
     if (

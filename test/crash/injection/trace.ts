@@ -1,0 +1,43 @@
+import { CALLS, type Call } from './strace.ts';
+
+/** A file that is not there; looking for it leaves a mark in the trace. */
+export function mark(what: string, run: number): string {
+  return `/holdfast-${what}/${run}`;
+}
+
+/** What a trace shows of one run of the subject. */
+export interface TracedRun {
+  readonly end: 'answered' | 'refused' | 'killed' | `failed-${string}`;
+  readonly injected: number;
+  /** How often each call had been used, counted as strace counts, when it began and when the next one began. */
+  readonly from: ReadonlyMap<Call, number>;
+  readonly to: ReadonlyMap<Call, number>;
+}
+
+/** Reads strace's own output (`-f -o`): runs that had begun, by number. */
+export function readTrace(trace: string): Map<number, TracedRun> {
+  const runs = new Map<number, { end: TracedRun['end']; injected: number; from: Map<Call, number>; to: Map<Call, number> }>();
+  const counts = new Map<Call, number>();
+  let main: string | null = null;
+  let current: { end: TracedRun['end']; injected: number; from: Map<Call, number>; to: Map<Call, number> } | null = null;
+  for (const line of trace.split('\n')) {
+    const [, pid = '', call = '', rest = ''] = /^(\d+) +([a-z0-9_]+)\((.*)/.exec(line) ?? [];
+    // Counters are per thread, and the protocol runs on the first one, which strace shows first.
+    main ??= pid === '' ? null : pid;
+    if (pid !== main || pid === '') continue;
+    const [, what, number] = /"\/holdfast-(.*)\/(\d+)"/.exec(rest) ?? [];
+    if (what === 'begins') {
+      if (current !== null) current.to = new Map(counts);
+      current = { end: 'killed', injected: 0, from: new Map(counts), to: new Map() };
+      runs.set(Number(number), current);
+    } else if (what !== undefined && current !== null) current.end = what as TracedRun['end'];
+    if (!isCall(call)) continue;
+    counts.set(call, (counts.get(call) ?? 0) + 1);
+    if (current !== null && rest.includes('(INJECTED)')) current.injected += 1;
+  }
+  return runs;
+}
+
+function isCall(name: string): name is Call {
+  return (CALLS as readonly string[]).includes(name);
+}

@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util';
+import { createRng, type Rng } from '../../src/core/rng.ts';
+import { runCampaign } from './injection/campaign.ts';
+import { findStrace } from './injection/strace.ts';
+import { SUBJECTS } from './injection/subjects.ts';
+import { fastFolder } from './states/scenario.ts';
+import { runRounds } from './writers/rounds.ts';
+
+/**
+ * `npm run crash:long -- --part writers --count 2000 --seed 1`, `npm run crash:long -- --part injections --count 10000 --seed 1`: the long runs
+ * whose figures stand in docs/crash-proof.md.
+ */
+const { values } = parseArgs({
+  options: {
+    part: { type: 'string', default: 'writers' },
+    count: { type: 'string', default: '2000' },
+    seed: { type: 'string', default: '1' },
+  },
+});
+
+/** Errors come so often at each system call of a campaign; kills once at every second. */
+const ERROR_ROUNDS = 6;
+
+interface Figures {
+  readonly faults: readonly string[];
+  readonly [name: string]: unknown;
+}
+
+async function inject(count: number, rng: Rng): Promise<Figures> {
+  const tracer = findStrace();
+  if ('missing' in tracer) throw new Error(tracer.missing);
+  const ends = { killed: 0, refused: 0, unharmed: 0 };
+  const [bySubject, byFault]: [Record<string, number>, Record<string, number>] = [{}, {}];
+  const faults: string[] = [];
+  let made = 0;
+  for (let campaign = 0; made < count; campaign++) {
+    const subject = SUBJECTS[campaign % SUBJECTS.length] ?? 'save';
+    const shape = { bytes: rng.integer(100, 100_000), ranks: rng.integer(1, 3) };
+    using folder = fastFolder();
+    const result = await runCampaign({
+      strace: tracer.path,
+      subject,
+      shape,
+      folder: folder.path,
+      choose: (positions, { fault }) =>
+        fault === 'SIGKILL' ? positions.filter(() => rng.next() < 0.5) : Array.from({ length: ERROR_ROUNDS }, () => positions).flat(),
+    });
+    made += result.made;
+    faults.push(...result.faults);
+    bySubject[subject] = (bySubject[subject] ?? 0) + result.made;
+    for (const [name, times] of result.counts) byFault[name] = (byFault[name] ?? 0) + times;
+    for (const end of ['killed', 'refused', 'unharmed'] as const) ends[end] += result.ends[end];
+    process.stderr.write(`${made} injections, ${faults.length} faults\n`);
+  }
+  return { faults, injections: made, ...ends, bySubject, byFault };
+}
+
+const started = Date.now();
+const rng = createRng(Number(values.seed));
+const { faults, ...figures }: Figures = await (values.part === 'injections'
+  ? inject(Number(values.count), rng)
+  : runRounds(Number(values.count), rng));
+for (const fault of faults) process.stderr.write(`${fault}\n`);
+const seconds = Math.round((Date.now() - started) / 1000);
+process.stdout.write(`${JSON.stringify({ ...values, ...figures, faults: faults.length, seconds }, null, 2)}\n`);
+process.exitCode = faults.length === 0 ? 0 : 1;

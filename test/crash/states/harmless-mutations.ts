@@ -1,0 +1,98 @@
+/** Mutations of the protocol that no crash turns into a fault, each with the reason. Whatever is not listed here must be found out. */
+export const HARMLESS: readonly { readonly because: string; readonly mutations: readonly string[] }[] = [
+  {
+    because: 'last-good.json is a cache: resume scans, and one that is torn, stale or missing only makes it look more closely',
+    mutations: [
+      'drop sync-file .holdfast/last-good.json.ID.tmp',
+      'swap rename .holdfast/last-good.json.ID.tmp -> .holdfast/last-good.json with sync-folder .holdfast',
+      'swap sync-file .holdfast/last-good.json.ID.tmp with rename .holdfast/last-good.json.ID.tmp -> .holdfast/last-good.json',
+      'swap sync-folder RUN with write .holdfast/last-good.json.ID.tmp',
+      'swap sync-folder checkpoint-N with write .holdfast/last-good.json.ID.tmp',
+    ],
+  },
+  {
+    because: 'receipts are read in the life of the machine that wrote them; after a crash a save in staging is never taken up again',
+    mutations: [
+      'drop sync-file STAGED/receipts/rank-N.json.ID.tmp',
+      'drop sync-folder STAGED/receipts',
+      'swap rename STAGED/receipts/rank-N.json.ID.tmp -> STAGED/receipts/rank-N.json with sync-folder STAGED/receipts',
+      'swap sync-file STAGED/receipts/rank-N.json.ID.tmp with rename STAGED/receipts/rank-N.json.ID.tmp -> STAGED/receipts/rank-N.json',
+      'swap sync-folder STAGED/data with write STAGED/receipts/rank-N.json.ID.tmp',
+      'swap sync-folder STAGED/receipts with write STAGED/data/holdfast.manifest.json',
+      'swap sync-folder .holdfast with unlink STAGED/receipts/rank-N.json',
+      'swap rmdir STAGED with sync-folder checkpoint-N',
+      'swap write STAGED/data/ranks/N.json with sync-file STAGED/data/shard-N.dat',
+    ],
+  },
+  {
+    because: 'the name of a pin is what counts, not what is in it',
+    mutations: [
+      'drop sync-file .holdfast/pins/step-N.ID.tmp',
+      'swap sync-file .holdfast/pins/step-N.ID.tmp with rename .holdfast/pins/step-N.ID.tmp -> .holdfast/pins/step-N',
+    ],
+  },
+  {
+    because: 'no attempt goes on after a crash of its storage, and a hollow folder keeps its number taken just as well',
+    mutations: [
+      'drop sync-folder .holdfast/attempts/.tmp-ID',
+      'swap sync-folder .holdfast/attempts/.tmp-ID with rename .holdfast/attempts/.tmp-ID -> .holdfast/attempts/N',
+    ],
+  },
+  {
+    because: 'the number of an attempt and its fence are promised together, after the syncs of both: their order is free',
+    mutations: [
+      'swap sync-folder .holdfast/attempts with rename .holdfast/attempts/N/staging -> .holdfast/fenced/N',
+      'swap rename .holdfast/attempts/N/staging -> .holdfast/fenced/N with sync-folder .holdfast/attempts',
+    ],
+  },
+  {
+    because:
+      'what is renamed inside the fenced staging stops a rename on its way in a living kernel, and no kernel lives through the crash',
+    mutations: [
+      'swap rename .holdfast/fenced/N/ID/data -> .holdfast/fenced/N/ID/data.fenced with sync-folder RUN',
+      'swap sync-folder .holdfast/attempts/N with rename .holdfast/fenced/N/ID/data -> .holdfast/fenced/N/ID/data.fenced',
+    ],
+  },
+  {
+    because:
+      'a rename is on disk with both of its names or not at all, so that the sync of either folder holds it; both are synced all the same',
+    mutations: [
+      'drop sync-folder .holdfast/quarantine/step-N',
+      'drop sync-folder .holdfast/trash/ID',
+      'swap rename step-N -> .holdfast/quarantine/step-N/step-N with sync-folder .holdfast/quarantine/step-N',
+      'swap rename step-N -> .holdfast/trash/ID/step-N with sync-folder RUN',
+      'swap sync-folder .holdfast/trash/ID with unlink .holdfast/trash/ID/step-N/holdfast.manifest.json',
+    ],
+  },
+  {
+    because: 'what is left in the trash or in an emptied entry of the quarantine is nobody’s checkpoint; a later prune takes it away',
+    mutations: [
+      'drop sync-folder .holdfast/trash',
+      'swap rmdir .holdfast/trash/ID with sync-folder .holdfast/trash',
+      'swap sync-folder .holdfast/trash with mkdir .holdfast/trash/ID',
+      'swap rmdir .holdfast/quarantine/step-N with sync-folder .holdfast/quarantine',
+      'swap sync-folder RUN with unlink .holdfast/quarantine/step-N/reason.json',
+    ],
+  },
+  {
+    because: 'the reason is synced again, by the sync of its entry, before the bad checkpoint comes to lie beside it',
+    mutations: ['swap sync-folder .holdfast/quarantine/.tmp-ID with rename .holdfast/quarantine/.tmp-ID -> .holdfast/quarantine/step-N'],
+  },
+  {
+    because: 'a torn manifest in the folder of another tool’s checkpoint is no seal, and nothing was promised yet',
+    mutations: ['swap sync-file STAGED/manifest with rename STAGED/manifest -> checkpoint-N/holdfast.manifest.json'],
+  },
+  {
+    because: 'a new folder next to it is not looked at before it gets its own final name',
+    mutations: [
+      'swap sync-folder RUN with mkdir .holdfast/attempts/.tmp-ID',
+      'swap sync-folder RUN with mkdir .holdfast/trash/ID',
+      'swap sync-folder RUN with mkdir STAGED',
+      'swap sync-folder RUN with write .holdfast/rollback.json.ID.tmp',
+    ],
+  },
+  {
+    because: 'the identity of a run is promised with its first attempt, and starting that syncs the folder of the run again',
+    mutations: ['swap rename .tmp-holdfast-ID -> .holdfast with sync-folder RUN'],
+  },
+];
