@@ -83,7 +83,7 @@ export function fencedError(attempt: number, cause?: unknown): HoldfastError {
   });
 }
 
-/** True when the attempt's staging folder is still its own; listing asks network file systems anew, which a rename does not. */
+/** True when a newer attempt has taken the staging folder away; listing asks network file systems anew, which a rename does not. */
 export function isFenced({ fs, path }: Store, attempt: number): boolean {
   try {
     return !fs.list(at.attempt(path, attempt)).includes('staging');

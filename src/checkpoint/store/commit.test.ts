@@ -111,6 +111,18 @@ describe('a save is refused and given up', () => {
     }
   });
 
+  it('never after its rename: a name that cannot be synced is told, and the checkpoint stays', async () => {
+    using run = testRun();
+    const save = await stagedSave(run.store, await startAttempt(run.store, { gang: 'g' }), { step: 1 });
+    const fs = failing({
+      fsyncFolder(path) {
+        if (path === run.path) throw systemError('EIO');
+      },
+    });
+    expect(() => commitSave({ ...run.store, fs }, save)).toThrow(/could not be made durable: EIO/);
+    expect(readdirSync(join(run.path, 'step-1'))).toEqual(['holdfast.manifest.json', 'shard-0']);
+  });
+
   it('when a sync fails while its receipt is written', async () => {
     using run = testRun();
     const attempt = await startAttempt(run.store, { gang: 'g' });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { HoldfastError } from '../../core/errors.ts';
+import { HoldfastError, systemCode } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { fencedError, isFenced } from './attempt.ts';
 import { rememberSealed } from './last-good-cache.ts';
@@ -52,7 +52,7 @@ export function commitSave(store: OpenStore, save: Save): Sealed {
   try {
     fs.fsyncFolder(path);
   } catch (thrown) {
-    throw storeError(thrown, 'make durable the new name', join(path, name));
+    throw notDurable(join(path, name), thrown);
   }
   rememberSealed(store, name, manifest);
   abandonSave(store, save);
@@ -162,6 +162,15 @@ function manifestOf(store: OpenStore, save: Save, receipts: readonly ReadReceipt
     receipts: receipts.map(({ receipt: { rank }, sha256: digest }) => ({ rank, sha256: digest })),
     files,
   };
+}
+
+/** The rename has happened and cannot be taken back: the checkpoint is there, and nobody can promise that it will be after a crash. */
+function notDurable(path: string, cause: unknown): HoldfastError {
+  return new HoldfastError('STORE_FAILED', {
+    message: `${printable(path)} was written whole, but its name could not be made durable: ${systemCode(cause) ?? String(cause)}`,
+    hint: 'It is checked like any other when the run resumes, and may be gone after a crash of the machine. Look at the volume.',
+    cause,
+  });
 }
 
 function show({ save, step }: Save): string {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatManifest, type Manifest, MANIFEST_SCHEMA, PART_BYTES, parseManifest, sha256 } from './manifest.ts';
+import { formatReceipt, parseReceipt, type Receipt, RECEIPT_SCHEMA } from './receipt.ts';
 
 const MANIFEST: Manifest = {
   schema: MANIFEST_SCHEMA,
@@ -122,5 +123,40 @@ describe('a manifest', () => {
   it('with more files than any checkpoint has is beyond the limits', () => {
     const files = Array.from({ length: 600_000 }, () => 0);
     expect(parseManifest(withChange({ files }))).toMatchObject({ ok: false, kind: 'limit' });
+  });
+});
+
+describe('a receipt', () => {
+  const RECEIPT: Receipt = {
+    schema: RECEIPT_SCHEMA,
+    run: 'run-1',
+    attempt: 3,
+    save: 'save-1',
+    step: 200,
+    worldSize: 2,
+    rank: 1,
+    files: MANIFEST.files,
+  };
+
+  it('comes back as it was written', () => {
+    expect(parseReceipt(formatReceipt(RECEIPT))).toEqual({ ok: true, value: RECEIPT });
+  });
+
+  it('never throws, whatever the JSON or one of its fields', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.keys(RECEIPT)), fc.jsonValue(), (key, value) => {
+        expect(parseReceipt(JSON.stringify(value)).ok).toBe(false);
+        expect(() => parseReceipt(JSON.stringify({ ...RECEIPT, [key]: value }))).not.toThrow();
+      }),
+    );
+  });
+
+  it.each([
+    ['a rank beyond the world', { rank: 2 }],
+    ['a path that leads out', { files: [{ path: '../x', size: 0, crc32c: [] }] }],
+    ['another schema', { schema: 'holdfast.receipt/2' }],
+    ['no save', { save: '' }],
+  ])('is refused with %s', (_, change) => {
+    expect(parseReceipt(JSON.stringify({ ...RECEIPT, ...change })).ok).toBe(false);
   });
 });
