@@ -21,12 +21,7 @@ const { values } = parseArgs({
 /** Errors come so often at each system call of a campaign; kills once at every second. */
 const ERROR_ROUNDS = 6;
 
-interface Figures {
-  readonly faults: readonly string[];
-  readonly [name: string]: unknown;
-}
-
-async function inject(count: number, rng: Rng): Promise<Figures> {
+async function inject(count: number, rng: Rng) {
   const tracer = findStrace();
   if ('missing' in tracer) throw new Error(tracer.missing);
   const ends = { killed: 0, refused: 0, unharmed: 0 };
@@ -56,10 +51,8 @@ async function inject(count: number, rng: Rng): Promise<Figures> {
 }
 
 const started = Date.now();
-const rng = createRng(Number(values.seed));
-const { faults, ...figures }: Figures = await (values.part === 'injections'
-  ? inject(Number(values.count), rng)
-  : runRounds(Number(values.count), rng));
+const [count, seeded] = [Number(values.count), createRng(Number(values.seed))];
+const { faults, ...figures } = await (values.part === 'injections' ? inject(count, seeded) : runRounds(count, seeded));
 for (const fault of faults) process.stderr.write(`${fault}\n`);
 const seconds = Math.round((Date.now() - started) / 1000);
 process.stdout.write(`${JSON.stringify({ ...values, ...figures, faults: faults.length, seconds }, null, 2)}\n`);

@@ -21,9 +21,9 @@ const PIECE_BYTES = 16 * 1024;
 const fs: DurableFs = { ...realFs, writeFile: inPieces };
 
 function inPieces(path: string, data: Uint8Array | string): void {
-  const bytes = Buffer.from(data);
+  const content = Buffer.from(data);
   const file = openSync(path, 'wx');
-  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, Math.min(PIECE_BYTES, bytes.length - done));
+  for (let done = 0; done < content.length; ) done += writeSync(file, content, done, Math.min(PIECE_BYTES, content.length - done));
   closeSync(file);
 }
 

@@ -14,17 +14,19 @@ export interface TracedRun {
   readonly to: ReadonlyMap<Call, number>;
 }
 
+interface OpenRun {
+  end: TracedRun['end'];
+  injected: number;
+  readonly from: Map<Call, number>;
+  to: Map<Call, number>;
+}
+
 /** Reads strace's own output (`-f -o`): runs that had begun, by number. */
 export function readTrace(trace: string): Map<number, TracedRun> {
-  const runs = new Map<number, { end: TracedRun['end']; injected: number; from: Map<Call, number>; to: Map<Call, number> }>();
+  const runs = new Map<number, OpenRun>();
   const counts = new Map<Call, number>();
-  let main: string | null = null;
-  let current: { end: TracedRun['end']; injected: number; from: Map<Call, number>; to: Map<Call, number> } | null = null;
-  for (const line of trace.split('\n')) {
-    const [, pid = '', call = '', rest = ''] = /^(\d+) +([a-z0-9_]+)\((.*)/.exec(line) ?? [];
-    // Counters are per thread, and the protocol runs on the first one, which strace shows first.
-    main ??= pid === '' ? null : pid;
-    if (pid !== main || pid === '') continue;
+  let current: OpenRun | null = null;
+  for (const { call, rest } of mainThread(trace)) {
     const [, what, number] = /"\/holdfast-(.*)\/(\d+)"/.exec(rest) ?? [];
     if (what === 'begins') {
       if (current !== null) current.to = new Map(counts);
@@ -36,6 +38,17 @@ export function readTrace(trace: string): Map<number, TracedRun> {
     if (current !== null && rest.includes('(INJECTED)')) current.injected += 1;
   }
   return runs;
+}
+
+/** The calls of the first thread, which strace shows first: counters are per thread, and the protocol runs on this one. */
+function* mainThread(trace: string): Generator<{ readonly call: string; readonly rest: string }> {
+  let main: string | null = null;
+  for (const line of trace.split('\n')) {
+    const [, pid, call = '', rest = ''] = /^(\d+) +([a-z0-9_]+)\((.*)/.exec(line) ?? [];
+    if (pid === undefined) continue;
+    main ??= pid;
+    if (pid === main) yield { call, rest };
+  }
 }
 
 function isCall(name: string): name is Call {

@@ -11,7 +11,7 @@ import { createRng } from '../../../src/core/rng.ts';
 import { filesOf } from '../checkpoint-bytes.ts';
 import { hesitantFs, pause } from './hesitant-fs.ts';
 import type { Place } from './history.ts';
-import type { BeginFacts, EndFacts, Job, JournalLine } from './job.ts';
+import type { BeginFacts, EndFacts, Job } from './job.ts';
 import { sealedOnDisk } from './sealed-on-disk.ts';
 
 /** One process of the rounds of several writers: told by its parent what to do, it does it and says so, until it is killed. */
@@ -40,7 +40,7 @@ async function noted<T>(
   tell: (value: T) => EndFacts,
 ): Promise<T | undefined> {
   calls += 1;
-  const write = (line: Omit<JournalLine, 'at' | 'call'>): void =>
+  const write = (line: { readonly begin: BeginFacts } | { readonly end: EndFacts }): void =>
     appendFileSync(journal, `${JSON.stringify({ at: String(process.hrtime.bigint()), call: calls, ...line })}\n`);
   write({ begin });
   try {

@@ -1,0 +1,169 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { Clock } from '../../../core/clock.ts';
+import { systemCode, toError } from '../../../core/errors.ts';
+import { RequestFailure } from '../failure.ts';
+import { type Body, bodySize, sendBody } from './body.ts';
+import { hostHeader, type Origin, type Routes } from './connect.ts';
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly origin: Origin;
+  /** Path and query, encoded as they go over the wire. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Body;
+  /** Takes the bytes of a successful answer as they come; without one they are collected. */
+  readonly sink?: (bytes: Buffer) => Promise<void>;
+  /** Most bytes of an answer that is collected. */
+  readonly maxBytes?: number;
+  /** Bytes that are expected to move in either direction; the deadline grows with them. */
+  readonly expectedBytes?: number;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
+  /** Empty when a sink took it. */
+  readonly body: Buffer;
+}
+
+export interface HttpClient {
+  send(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>;
+}
+
+export interface Deadlines {
+  /** Without a byte in either direction the connection is taken for dead. */
+  readonly idleMs: number;
+  /** For a request that moves next to nothing. */
+  readonly baseMs: number;
+  /** The slowest link that is still waited for. */
+  readonly slowestBytesPerSecond: number;
+}
+
+export const DEFAULT_DEADLINES: Deadlines = { idleMs: 30_000, baseMs: 60_000, slowestBytesPerSecond: 8 * 1024 };
+
+const MAX_BODY = 1024 * 1024;
+
+export function createHttpClient(routes: Routes, clock: Clock, deadlines: Deadlines = DEFAULT_DEADLINES): HttpClient {
+  return {
+    async send(request, signal) {
+      signal.throwIfAborted();
+      const stop = new AbortController();
+      const either = AbortSignal.any([signal, stop.signal]);
+      const expected = bodySize(request.body) + (request.expectedBytes ?? 0);
+      const deadline = deadlines.baseMs + (expected / deadlines.slowestBytesPerSecond) * 1000;
+      const over = clock.sleep(deadline, { signal: either }).then(
+        () => stop.abort(timedOut('the deadline of the request is over')),
+        () => undefined,
+      );
+      try {
+        return await exchange(request, { routes, idleMs: deadlines.idleMs, signal: either });
+      } catch (thrown) {
+        signal.throwIfAborted();
+        throw asFailure(stop.signal.aborted ? stop.signal.reason : thrown, request.origin);
+      } finally {
+        stop.abort();
+        await over;
+      }
+    },
+  };
+}
+
+interface Exchange {
+  readonly routes: Routes;
+  readonly idleMs: number;
+  readonly signal: AbortSignal;
+}
+
+async function exchange(request: HttpRequest, { routes, idleMs, signal }: Exchange): Promise<HttpResponse> {
+  const { method, origin, path, headers, body } = request;
+  const { agent, proxy } = routes.to(origin);
+  const via = proxy ?? origin;
+  const sent = (via.protocol === 'https:' ? https : http).request({
+    method,
+    agent,
+    host: via.host,
+    port: via.port,
+    path: proxy === null ? path : `http://${hostHeader(origin)}${path}`,
+    headers: {
+      host: hostHeader(origin),
+      ...headers,
+      ...(body !== undefined || method === 'PUT' || method === 'POST' ? { 'content-length': String(bodySize(body)) } : {}),
+      ...(proxy?.authorization == null ? {} : { 'proxy-authorization': proxy.authorization }),
+    },
+    setDefaultHeaders: false,
+    signal,
+  });
+  sent.setTimeout(idleMs, () => sent.destroy(timedOut(`nothing came for ${idleMs / 1000} s`)));
+  sent.setHeader('connection', 'keep-alive');
+  const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
+    sent.once('response', resolve);
+    sent.once('error', reject);
+  });
+  // A store may refuse before the whole body has left; what it says then counts, not the broken pipe that follows.
+  const sending = sendBody(sent, body, signal).catch((thrown: unknown) => {
+    if (!sent.destroyed && sent.res === undefined) sent.destroy(toError(thrown));
+    throw thrown;
+  });
+  sending.catch(() => {});
+  let response: http.IncomingMessage;
+  try {
+    response = await answered;
+  } catch (thrown) {
+    sent.destroy();
+    // The file's own failure is the cause, the broken request only its consequence.
+    await sending;
+    throw thrown;
+  }
+  sent.on('error', () => {});
+  const result = await receive(response, request);
+  if (result.status < 300) await sending;
+  else if (!sent.writableFinished) sent.destroy();
+  return result;
+}
+
+async function receive(response: http.IncomingMessage, { sink, maxBytes = MAX_BODY, method }: HttpRequest): Promise<HttpResponse> {
+  const { headers } = response;
+  const status = response.statusCode ?? 0;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const isTaken = sink !== undefined && status >= 200 && status < 300;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (isTaken) await sink(chunk);
+      else if (length <= maxBytes) chunks.push(chunk);
+      else throw new RequestFailure({ message: `the answer is longer than ${maxBytes} bytes`, reason: 'ANSWER_TOO_LONG', status, isTransient: false });
+    }
+  } catch (thrown) {
+    response.destroy();
+    throw thrown;
+  }
+  const promised = headers['content-length'];
+  if (method !== 'HEAD' && promised !== undefined && Number(promised) !== length) {
+    throw new RequestFailure({ message: `the answer ended after ${length} of ${promised} bytes`, reason: 'ANSWER_CUT', status, isTransient: true });
+  }
+  return { status, headers, body: Buffer.concat(chunks) };
+}
+
+function timedOut(message: string): Error {
+  return Object.assign(new Error(message), { code: 'ETIMEDOUT' });
+}
+
+/** Failures of certificates do not pass by themselves; everything else about a connection may. */
+const LASTING = /^(CERT_|ERR_TLS|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO|ERR_SSL|ERR_INVALID|PROXY_REFUSED|ERR_UNESCAPED)/;
+
+function asFailure(thrown: unknown, origin: Origin): Error {
+  if (thrown instanceof RequestFailure) return thrown;
+  const error = toError(thrown);
+  const code = systemCode(thrown);
+  // An error without a code, or of the local file, is nothing the network can mend.
+  if (code === null || ['EIO', 'ENOSPC', 'EDQUOT', 'EROFS', 'EBADF', 'EACCES'].includes(code)) return error;
+  return new RequestFailure({
+    message: `${hostHeader(origin)}: ${code}${code === 'ETIMEDOUT' ? ` (${error.message})` : ''}`,
+    reason: code,
+    isTransient: !LASTING.test(code),
+    cause: error,
+  });
+}

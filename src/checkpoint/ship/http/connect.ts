@@ -1,0 +1,159 @@
+import { readFileSync } from 'node:fs';
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { Duplex } from 'node:stream';
+import * as tls from 'node:tls';
+import { HoldfastError } from '../../../core/errors.ts';
+import { printable } from '../../../core/printable.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** Where a request goes. */
+export interface Origin {
+  readonly protocol: 'http:' | 'https:';
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Proxy extends Origin {
+  /** `Basic …`, null when the proxy's address names no user. */
+  readonly authorization: string | null;
+}
+
+export interface Route {
+  readonly agent: http.Agent;
+  /** Set when a plain request must name the whole address to a proxy. */
+  readonly proxy: Proxy | null;
+}
+
+/** Connections that are kept for the next request, by where they go. */
+export interface Routes {
+  to(origin: Origin): Route;
+  close(): void;
+}
+
+export function parseOrigin(text: string): Origin | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
+  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+  return { protocol: url.protocol, host: url.hostname.replace(/^\[|\]$/g, ''), port };
+}
+
+/** `host` or `host:port` as the Host header has it: without the port everybody assumes. */
+export function hostHeader({ protocol, host, port }: Origin): string {
+  const name = host.includes(':') ? `[${host}]` : host;
+  return port === (protocol === 'https:' ? 443 : 80) ? name : `${name}:${port}`;
+}
+
+/** The proxy that the environment asks for, by the rules of curl: lower case first, `NO_PROXY` a list of names, suffixes or `*`. */
+export function proxyFor(origin: Origin, env: Env): Proxy | null {
+  const name = origin.protocol === 'https:' ? 'https_proxy' : 'http_proxy';
+  const value = env[name] ?? env[name.toUpperCase()] ?? env['all_proxy'] ?? env['ALL_PROXY'] ?? '';
+  if (value === '' || isExempt(origin, env['no_proxy'] ?? env['NO_PROXY'] ?? '')) return null;
+  const address = value.includes('://') ? value : `http://${value}`;
+  const proxy = parseOrigin(address);
+  if (proxy === null) {
+    throw new HoldfastError('SETTING_INVALID', {
+      message: `${name.toUpperCase()} is not the address of an http or https proxy`,
+      hint: 'It looks like http://proxy.example:3128. SOCKS proxies are not supported.',
+    });
+  }
+  const { username, password } = new URL(address);
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { ...proxy, authorization: username === '' ? null : `Basic ${Buffer.from(user).toString('base64')}` };
+}
+
+function isExempt({ host, port }: Origin, list: string): boolean {
+  return list.split(',').some((entry) => {
+    const [name = '', only] = entry.trim().toLowerCase().split(':');
+    if (name === '') return false;
+    if (only !== undefined && only !== String(port)) return false;
+    const suffix = name.replace(/^\*?\./, '');
+    return name === '*' || host.toLowerCase() === suffix || host.toLowerCase().endsWith(`.${suffix}`);
+  });
+}
+
+/** Certificates beyond the runtime's own: a file that AWS_CA_BUNDLE names. NODE_EXTRA_CA_CERTS is the runtime's own matter. */
+export function extraCertificates(env: Env): readonly string[] | null {
+  const file = env['AWS_CA_BUNDLE'] ?? '';
+  if (file === '') return null;
+  try {
+    return [...tls.getCACertificates('default'), readFileSync(file, 'utf8')];
+  } catch (thrown) {
+    throw new HoldfastError('SETTING_INVALID', {
+      message: `AWS_CA_BUNDLE names ${printable(file)}, which cannot be read`,
+      hint: 'It must name a file with certificates in PEM form, or be unset.',
+      cause: thrown,
+    });
+  }
+}
+
+/** How many connections may be open to one place: more than there are transfers at a time, so that small questions never wait for them. */
+const MAX_SOCKETS = 64;
+
+export function createRoutes(env: Env): Routes {
+  const made = new Map<string, Route>();
+  const ca = extraCertificates(env);
+  const make = (origin: Origin): Route => {
+    const proxy = proxyFor(origin, env);
+    const options = { keepAlive: true, maxSockets: MAX_SOCKETS, noDelay: true };
+    if (origin.protocol === 'http:') return { agent: new http.Agent(options), proxy };
+    const secure = { ...options, ...(ca === null ? {} : { ca: [...ca] }) };
+    return { agent: proxy === null ? new https.Agent(secure) : new TunnelAgent(proxy, secure), proxy: null };
+  };
+  return {
+    to(origin) {
+      const key = `${origin.protocol}//${hostHeader(origin)}`;
+      const route = made.get(key) ?? make(origin);
+      made.set(key, route);
+      return route;
+    },
+    close() {
+      for (const { agent } of made.values()) agent.destroy();
+      made.clear();
+    },
+  };
+}
+
+type Connected = (error: Error | null, stream: Duplex) => void;
+
+/** Reaches an https server through a proxy that is asked to CONNECT; the proxy sees no more than the name. */
+class TunnelAgent extends https.Agent {
+  readonly #proxy: Proxy;
+
+  constructor(proxy: Proxy, options: https.AgentOptions) {
+    super(options);
+    this.#proxy = proxy;
+  }
+
+  override createConnection(options: https.RequestOptions, callback?: Connected): Duplex | null | undefined {
+    const { protocol, host, port, authorization } = this.#proxy;
+    const target = `${options.host ?? ''}:${options.port ?? 443}`;
+    const fail = (error: Error): void => callback?.(error, undefined as unknown as Duplex);
+    const request = (protocol === 'https:' ? https : http).request({
+      host,
+      port,
+      method: 'CONNECT',
+      path: target,
+      agent: false,
+      headers: { host: target, ...(authorization === null ? {} : { 'proxy-authorization': authorization }) },
+    });
+    request.setTimeout(30_000, () => request.destroy(Object.assign(new Error('the proxy does not answer'), { code: 'ETIMEDOUT' })));
+    request.once('connect', (response, socket) => {
+      if (response.statusCode !== 200) {
+        socket.destroy();
+        fail(Object.assign(new Error(`the proxy answered ${response.statusCode ?? 0}`), { code: 'PROXY_REFUSED' }));
+        return;
+      }
+      const secure = tls.connect({ ...(options as tls.ConnectionOptions), socket });
+      secure.once('error', fail);
+      secure.once('secureConnect', () => {
+        secure.off('error', fail);
+        callback?.(null, secure);
+      });
+    });
+    request.once('error', fail);
+    request.end();
+    return undefined;
+  }
+}

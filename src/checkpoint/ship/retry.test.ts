@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../core/clock.ts';
+import { createRng } from '../../core/rng.ts';
+import { RequestFailure } from './failure.ts';
+import { DEFAULT_RETRIES, retryDelay, withRetries } from './retry.ts';
+
+const failure = (isTransient: boolean, retryAfter: number | null = null): RequestFailure =>
+  new RequestFailure({ message: 'no', reason: 'SlowDown', status: 503, isTransient, retryAfter });
+
+function setUp() {
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  return { clock, stop, retrying: { clock, rng: createRng(1), policy: DEFAULT_RETRIES, signal: stop.signal } };
+}
+
+describe('withRetries', () => {
+  it('tries again after failures that may pass, until it succeeds', async () => {
+    const { clock, retrying } = setUp();
+    const result = withRetries(retrying, (attempt) => (attempt < 4 ? Promise.reject(failure(true)) : Promise.resolve(attempt)));
+    await clock.advance(60_000);
+    expect(await result).toBe(4);
+  });
+
+  it('does not try again what cannot succeed', async () => {
+    const { retrying } = setUp();
+    let tries = 0;
+    await expect(withRetries(retrying, () => (tries++, Promise.reject(failure(false))))).rejects.toThrow('no');
+    expect(tries).toBe(1);
+  });
+
+  it('gives up after the tries it has, within two minutes', async () => {
+    const { clock, retrying } = setUp();
+    let tries = 0;
+    const result = withRetries(retrying, () => (tries++, Promise.reject(failure(true))));
+    const settled = expect(result).rejects.toThrow('no');
+    await clock.advance(120_000);
+    await settled;
+    expect(tries).toBe(DEFAULT_RETRIES.attempts);
+  });
+
+  it('stops waiting when it is told to', async () => {
+    const { clock, stop, retrying } = setUp();
+    const result = withRetries(retrying, () => Promise.reject(failure(true, 50)));
+    const settled = expect(result).rejects.toThrow('ctrl-c');
+    await clock.advance(1000);
+    stop.abort(new Error('ctrl-c'));
+    await settled;
+  });
+});
+
+describe('retryDelay', () => {
+  it('grows, is spread, and stays below its limit', () => {
+    const rng = createRng(7);
+    for (let attempt = 1; attempt < 20; attempt++) {
+      const delays = Array.from({ length: 50 }, () => retryDelay(DEFAULT_RETRIES, attempt, rng, null));
+      expect(Math.max(...delays)).toBeLessThanOrEqual(DEFAULT_RETRIES.longestDelayMs);
+      expect(new Set(delays).size).toBeGreaterThan(40);
+    }
+  });
+
+  it('waits as long as the store asks, but not for ever', () => {
+    expect(retryDelay(DEFAULT_RETRIES, 1, createRng(1), 5)).toBe(5000);
+    expect(retryDelay(DEFAULT_RETRIES, 1, createRng(1), 86_400)).toBe(60_000);
+  });
+});
