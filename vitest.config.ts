@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** A test that starts processes may wait for a busy machine; one that does not must be quick. */
 const PROCESS_TIMEOUT_MS = 60_000;
 const CRASH_TIMEOUT_MS = 10 * 60_000;
+const STORE_TIMEOUT_MS = 5 * 60_000;
 const FRAMEWORK_TIMEOUT_MS = 20 * 60_000;
 
 /**
@@ -67,6 +68,16 @@ export default defineConfig({
           testTimeout: FRAMEWORK_TIMEOUT_MS,
           hookTimeout: FRAMEWORK_TIMEOUT_MS,
           // The frameworks use every core themselves.
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'stores',
+          include: ['test/object-stores/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: STORE_TIMEOUT_MS,
+          hookTimeout: STORE_TIMEOUT_MS,
           fileParallelism: false,
         },
       },

@@ -29,6 +29,17 @@ const OWN: Readonly<Record<string, { readonly args: readonly string[]; readonly 
       ] as const
     ).map((args) => [args[0], { args, own: [`cli/commands/${args[0]}.ts`, 'cli/store/', 'cli/verify/render-verdict.ts', 'checkpoint/'] }]),
   ),
+  ...Object.fromEntries(
+    (
+      [
+        ['ship', 'examples/checkpoints/trainer-run', 'file:///nonexistent/folder'],
+        ['fetch', 'file:///nonexistent/folder', 'examples/checkpoints/no-such-run'],
+      ] as const
+    ).map((args) => [
+      args[0],
+      { args, own: [`cli/commands/${args[0]}.ts`, 'cli/commands/remote-options.ts', 'cli/remote/', 'checkpoint/'] },
+    ]),
+  ),
   explain: { args: ['explain'], own: ['cli/commands/explain.ts', 'checkpoint/evidence/'] },
   // These two speak about the other commands: they load the definitions of all, and the library of none.
   completion: { args: ['completion', 'bash'], own: ['cli/commands/', 'cli/completion/'] },

@@ -35,5 +35,9 @@ function shiftBy(bytes: number): number {
 
 /** The crc32c of two pieces in a row, from the checksum of each and the length of the second; no byte is read. */
 export function combineCrc32c(first: number, second: number, secondLength: number): number {
-  return (multiply(shiftBy(secondLength), first >>> 0) ^ second) >>> 0;
+  if (secondLength !== known.length) known = { length: secondLength, shift: shiftBy(secondLength) };
+  return (multiply(known.shift, first >>> 0) ^ second) >>> 0;
 }
+
+/** Pieces in a row mostly have the same length. */
+let known = { length: 0, shift: shiftBy(0) };

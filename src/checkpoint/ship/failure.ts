@@ -30,3 +30,6 @@ export class RequestFailure extends Error {
 export function isTransientStatus(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
+
+/** The reason when an upload in progress was ended by somebody else: it can only be begun anew. */
+export const UPLOAD_GONE = 'NoSuchUpload';

@@ -53,6 +53,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./quarantine.ts')).quarantine,
   },
   {
+    name: 'ship',
+    summary: 'Copy a sealed checkpoint to S3, GCS or a folder, with proof',
+    load: async () => (await import('./ship.ts')).ship,
+  },
+  {
+    name: 'fetch',
+    summary: 'Bring a shipped checkpoint back, verified on the way',
+    load: async () => (await import('./fetch.ts')).fetch,
+  },
+  {
     name: 'explain',
     summary: 'What a code of evidence or of an error means, and what to do',
     load: async () => (await import('./explain.ts')).explain,

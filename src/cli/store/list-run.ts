@@ -1,3 +1,4 @@
+import { readShipped } from '../../checkpoint/ship/shipped.ts';
 import { checkSealed, type Checked, type CheckLevel } from '../../checkpoint/store/check-sealed.ts';
 import { bytesOf } from '../../checkpoint/store/prune.ts';
 import { listPins } from '../../checkpoint/store/pins.ts';
@@ -65,7 +66,9 @@ export async function listRun(path: string, { clock, signal, level, onProgress }
     const checked = await checkSealed(store, checkpoint, level, { signal });
     const isLastGood = lastGood === null && !isRolledBack && checked.state === 'good';
     if (isLastGood) lastGood = checkpoint.path;
-    checkpoints.push(describe(checkpoint, checked, { isLastGood, isRolledBack, isPinned: pins.has(checkpoint.name) }));
+    const copies = readShipped(store, checkpoint.name, checkpoint.manifest.save);
+    const where = ['local', ...copies.map(({ url }) => url)];
+    checkpoints.push(describe(checkpoint, checked, { isLastGood, isRolledBack, isPinned: pins.has(checkpoint.name), where }));
   }
   return { schema: 'holdfast.ls/1', path, run, level, checkpoints, lastGood, broken, foreign, quarantined: listQuarantine(store) };
 }
@@ -73,7 +76,7 @@ export async function listRun(path: string, { clock, signal, level, onProgress }
 function describe(
   checkpoint: SealedCheckpoint,
   checked: Checked,
-  marks: Pick<ListedCheckpoint, 'isLastGood' | 'isPinned' | 'isRolledBack'>,
+  marks: Pick<ListedCheckpoint, 'isLastGood' | 'isPinned' | 'isRolledBack' | 'where'>,
 ): ListedCheckpoint {
   const { name, path, manifest } = checkpoint;
   const { step, attempt, save, worldSize, sealedAt, format, files } = manifest;
@@ -94,6 +97,5 @@ function describe(
     code,
     reason,
     ...marks,
-    where: ['local'],
   };
 }

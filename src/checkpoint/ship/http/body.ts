@@ -12,6 +12,8 @@ export interface FileRange {
   readonly limit: RateLimit;
   /** Told as bytes leave; a try that fails is told back as a negative number. */
   readonly onBytes?: (bytes: number) => void;
+  /** Called when the store says that the bytes are not those of the checksum; throws when it is the file that changed. */
+  readonly check?: (offset: number, size: number) => Promise<void>;
 }
 
 export type Body = { readonly kind: 'bytes'; readonly data: Uint8Array } | FileRange;
@@ -39,7 +41,8 @@ async function sendRange(request: ClientRequest, { file, offset, size, limit, on
       await sent[turn];
       const buffer = buffers[turn] as Buffer;
       const { bytesRead } = await file.read(buffer, 0, Math.min(length, size - done), offset + done);
-      if (bytesRead === 0) throw new RequestFailure({ message: 'the file is shorter than its seal says', reason: 'SHORT_FILE', isTransient: false });
+      if (bytesRead === 0)
+        throw new RequestFailure({ message: 'the file is shorter than its seal says', reason: 'SHORT_FILE', isTransient: false });
       await limit.take(bytesRead, signal);
       signal.throwIfAborted();
       const written = write(request, buffer.subarray(0, bytesRead));

@@ -19,6 +19,8 @@ export interface HttpRequest {
   readonly maxBytes?: number;
   /** Bytes that are expected to move in either direction; the deadline grows with them. */
   readonly expectedBytes?: number;
+  /** Instead of the usual deadline. */
+  readonly deadlineMs?: number;
 }
 
 export interface HttpResponse {
@@ -41,7 +43,7 @@ export interface Deadlines {
   readonly slowestBytesPerSecond: number;
 }
 
-export const DEFAULT_DEADLINES: Deadlines = { idleMs: 30_000, baseMs: 60_000, slowestBytesPerSecond: 8 * 1024 };
+const DEFAULT_DEADLINES: Deadlines = { idleMs: 30_000, baseMs: 60_000, slowestBytesPerSecond: 8 * 1024 };
 
 const MAX_BODY = 1024 * 1024;
 
@@ -52,7 +54,7 @@ export function createHttpClient(routes: Routes, clock: Clock, deadlines: Deadli
       const stop = new AbortController();
       const either = AbortSignal.any([signal, stop.signal]);
       const expected = bodySize(request.body) + (request.expectedBytes ?? 0);
-      const deadline = deadlines.baseMs + (expected / deadlines.slowestBytesPerSecond) * 1000;
+      const deadline = request.deadlineMs ?? deadlines.baseMs + (expected / deadlines.slowestBytesPerSecond) * 1000;
       const over = clock.sleep(deadline, { signal: either }).then(
         () => stop.abort(timedOut('the deadline of the request is over')),
         () => undefined,
@@ -97,13 +99,17 @@ async function exchange(request: HttpRequest, { routes, idleMs, signal }: Exchan
   });
   sent.setTimeout(idleMs, () => sent.destroy(timedOut(`nothing came for ${idleMs / 1000} s`)));
   sent.setHeader('connection', 'keep-alive');
+  let hasAnswer = false;
   const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
-    sent.once('response', resolve);
+    sent.once('response', (response) => {
+      hasAnswer = true;
+      resolve(response);
+    });
     sent.once('error', reject);
   });
   // A store may refuse before the whole body has left; what it says then counts, not the broken pipe that follows.
   const sending = sendBody(sent, body, signal).catch((thrown: unknown) => {
-    if (!sent.destroyed && sent.res === undefined) sent.destroy(toError(thrown));
+    if (!hasAnswer) sent.destroy(toError(thrown));
     throw thrown;
   });
   sending.catch(() => {});
@@ -133,8 +139,14 @@ async function receive(response: http.IncomingMessage, { sink, maxBytes = MAX_BO
     for await (const chunk of response as AsyncIterable<Buffer>) {
       length += chunk.length;
       if (isTaken) await sink(chunk);
-      else if (length <= maxBytes) chunks.push(chunk);
-      else throw new RequestFailure({ message: `the answer is longer than ${maxBytes} bytes`, reason: 'ANSWER_TOO_LONG', status, isTransient: false });
+      else if (length <= (status < 300 ? maxBytes : MAX_BODY)) chunks.push(chunk);
+      else
+        throw new RequestFailure({
+          message: `the answer is longer than ${maxBytes} bytes`,
+          reason: 'ANSWER_TOO_LONG',
+          status,
+          isTransient: false,
+        });
     }
   } catch (thrown) {
     response.destroy();
@@ -142,7 +154,12 @@ async function receive(response: http.IncomingMessage, { sink, maxBytes = MAX_BO
   }
   const promised = headers['content-length'];
   if (method !== 'HEAD' && promised !== undefined && Number(promised) !== length) {
-    throw new RequestFailure({ message: `the answer ended after ${length} of ${promised} bytes`, reason: 'ANSWER_CUT', status, isTransient: true });
+    throw new RequestFailure({
+      message: `the answer ended after ${length} of ${promised} bytes`,
+      reason: 'ANSWER_CUT',
+      status,
+      isTransient: true,
+    });
   }
   return { status, headers, body: Buffer.concat(chunks) };
 }
@@ -152,7 +169,8 @@ function timedOut(message: string): Error {
 }
 
 /** Failures of certificates do not pass by themselves; everything else about a connection may. */
-const LASTING = /^(CERT_|ERR_TLS|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO|ERR_SSL|ERR_INVALID|PROXY_REFUSED|ERR_UNESCAPED)/;
+const LASTING =
+  /^(CERT_|ERR_TLS|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO|ERR_SSL|ERR_INVALID|PROXY_REFUSED|ERR_UNESCAPED)/;
 
 function asFailure(thrown: unknown, origin: Origin): Error {
   if (thrown instanceof RequestFailure) return thrown;

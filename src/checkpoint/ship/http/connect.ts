@@ -63,7 +63,11 @@ export function proxyFor(origin: Origin, env: Env): Proxy | null {
   return { ...proxy, authorization: username === '' ? null : `Basic ${Buffer.from(user).toString('base64')}` };
 }
 
+/** Services of the machine itself answer only the machine. */
+const NEVER_PROXIED = /^(169\.254\.|127\.|localhost$|::1$|metadata\.google\.internal$)/;
+
 function isExempt({ host, port }: Origin, list: string): boolean {
+  if (NEVER_PROXIED.test(host)) return true;
   return list.split(',').some((entry) => {
     const [name = '', only] = entry.trim().toLowerCase().split(':');
     if (name === '') return false;
@@ -74,7 +78,7 @@ function isExempt({ host, port }: Origin, list: string): boolean {
 }
 
 /** Certificates beyond the runtime's own: a file that AWS_CA_BUNDLE names. NODE_EXTRA_CA_CERTS is the runtime's own matter. */
-export function extraCertificates(env: Env): readonly string[] | null {
+function extraCertificates(env: Env): readonly string[] | null {
   const file = env['AWS_CA_BUNDLE'] ?? '';
   if (file === '') return null;
   try {

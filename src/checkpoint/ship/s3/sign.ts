@@ -31,7 +31,7 @@ export const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 export const EMPTY_PAYLOAD = createHash('sha256').digest('hex');
 
 /** Percent-encodes everything but the unreserved characters of RFC 3986, as signatures demand. */
-export function encodeRfc3986(text: string): string {
+function encodeRfc3986(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 

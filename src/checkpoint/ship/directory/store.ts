@@ -1,0 +1,327 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import * as fs from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Clock } from '../../../core/clock.ts';
+import { crc32c } from '../../../core/checksums.ts';
+import { HoldfastError } from '../../../core/errors.ts';
+import { printable } from '../../../core/printable.ts';
+import { isCode, storeError } from '../../store/store-error.ts';
+import type { ListedObject, ObjectPlan, ObjectStore, PartBody, PlannedPart, RangeSink, StoredObject, Upload, Written } from '../backend.ts';
+
+export interface DirectoryStoreOptions {
+  readonly url: string;
+  readonly path: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Uploads in progress lie here, below the store's folder, each named after its key. */
+const UPLOADS = '.holdfast/uploads';
+const CHUNK = 1024 * 1024;
+/** A lock older than this belongs to a process that is gone. */
+const LOCK_STALE_MS = 60_000;
+const LOCK_PATIENCE_MS = 90_000;
+
+/** Objects as files below a folder: a mounted volume, a disk to carry away, and the plainest thing the conformance suite runs on. */
+export class DirectoryStore implements ObjectStore {
+  readonly url: string;
+  /** Everything goes the one way that is noted down first, so that a killed copy leaves nothing unknown. */
+  readonly largestSinglePut = -1;
+  readonly #options: DirectoryStoreOptions;
+
+  constructor(options: DirectoryStoreOptions) {
+    this.url = options.url;
+    this.#options = options;
+  }
+
+  async head(key: string): Promise<StoredObject | null> {
+    return this.#guard('look at', key, async () => {
+      const path = this.#path(key);
+      const size = await sizeOf(path);
+      if (size === null) return null;
+      return { size, version: '', checksum: { kind: 'whole', crc32c: await sumOf(path, this.#options.signal) } };
+    });
+  }
+
+  async read(key: string, maxBytes: number): Promise<{ readonly bytes: Buffer; readonly version: string } | null> {
+    return this.#guard('read', key, async () => {
+      const path = this.#path(key);
+      const size = await sizeOf(path);
+      if (size === null) return null;
+      if (size > maxBytes) throw tooLarge(path, size, maxBytes);
+      const bytes = await fs.readFile(path);
+      return { bytes, version: versionOf(bytes) };
+    });
+  }
+
+  async readRange(key: string, { offset, size }: { offset: number; size: number }, sink: RangeSink): Promise<void> {
+    await this.#guard('read', key, async () => {
+      await using file = await fs.open(this.#path(key), constants.O_RDONLY | constants.O_NOFOLLOW);
+      sink.restart();
+      for (let done = 0; done < size; ) {
+        this.#options.signal.throwIfAborted();
+        const buffer = Buffer.allocUnsafe(Math.min(CHUNK, size - done));
+        const { bytesRead } = await file.read(buffer, 0, buffer.length, offset + done);
+        if (bytesRead === 0) break;
+        await sink.write(buffer.subarray(0, bytesRead));
+        done += bytesRead;
+      }
+    });
+  }
+
+  async create(key: string, bytes: Uint8Array): Promise<Written> {
+    return this.#guard('write', key, async () => {
+      const temporary = await this.#writeTemporary(key, bytes);
+      try {
+        // A link fails when the name is taken: nothing can come between looking and writing.
+        await fs.link(temporary, this.#path(key));
+      } catch (thrown) {
+        if (isCode(thrown, 'EEXIST')) return { isWritten: false };
+        throw thrown;
+      } finally {
+        await fs.rm(temporary, { force: true });
+      }
+      await syncFolder(dirname(this.#path(key)));
+      return { isWritten: true, version: versionOf(bytes) };
+    });
+  }
+
+  async replace(key: string, bytes: Uint8Array, version: string): Promise<Written> {
+    return this.#guard('replace', key, () =>
+      this.#locked(key, async () => {
+        const current = await this.read(key, Infinity);
+        if (current?.version !== version) return { isWritten: false };
+        await fs.rename(await this.#writeTemporary(key, bytes), this.#path(key));
+        await syncFolder(dirname(this.#path(key)));
+        return { isWritten: true, version: versionOf(bytes) };
+      }),
+    );
+  }
+
+  async putFile(key: string, plan: ObjectPlan, body: PartBody): Promise<void> {
+    const upload = await this.openUpload(key, plan);
+    for (const part of plan.parts) if (!upload.held.has(part.index)) await upload.putPart(part, body);
+    await upload.complete();
+  }
+
+  async openUpload(key: string, plan: ObjectPlan): Promise<Upload> {
+    const path = join(this.#options.path, UPLOADS, nameOf(key));
+    const { signal } = this.#options;
+    const held = await this.#guard('begin to write', key, async () => {
+      await fs.mkdir(dirname(path), { recursive: true });
+      await using file = await fs.open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o666);
+      return await heldParts(file, plan, signal);
+    });
+    return {
+      isOrdered: false,
+      held,
+      putPart: (part, body) => this.#guard('write', key, () => copyPart(path, part, body, signal)),
+      complete: () => this.#guard('finish', key, () => finish(path, this.#path(key), plan)),
+    };
+  }
+
+  async *list(prefix: string): AsyncGenerator<ListedObject> {
+    const root = this.#options.path;
+    const entries = await this.#guard('list', prefix, async () => {
+      try {
+        return await fs.readdir(root, { recursive: true, withFileTypes: true });
+      } catch (thrown) {
+        if (isCode(thrown, 'ENOENT')) return [];
+        throw thrown;
+      }
+    });
+    for (const entry of entries) {
+      if (!entry.isFile()) continue;
+      const path = join(entry.parentPath, entry.name);
+      const key = path.slice(root.length).replace(/^\/+/, '');
+      if (!key.startsWith(prefix) || key.startsWith(`${UPLOADS}/`)) continue;
+      const size = await sizeOf(path);
+      if (size !== null) yield { key, size };
+    }
+  }
+
+  async removeUploads(key: string): Promise<number> {
+    return this.#guard('clean up', key, async () => ((await removeFile(join(this.#options.path, UPLOADS, nameOf(key)))) ? 1 : 0));
+  }
+
+  async removeOldUploads(olderThanMs: number): Promise<number> {
+    const folder = join(this.#options.path, UPLOADS);
+    return this.#guard('clean up', '', async () => {
+      let count = 0;
+      for (const name of await namesIn(folder)) {
+        const { mtimeMs } = await fs.lstat(join(folder, name));
+        if (mtimeMs < this.#options.clock.now() - olderThanMs && (await removeFile(join(folder, name)))) count++;
+      }
+      return count;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  #path(key: string): string {
+    return join(this.#options.path, key);
+  }
+
+  async #writeTemporary(key: string, bytes: Uint8Array): Promise<string> {
+    const path = this.#path(key);
+    await fs.mkdir(dirname(path), { recursive: true });
+    const temporary = join(this.#options.path, UPLOADS, `${nameOf(key)}.${randomUUID()}`);
+    await fs.mkdir(dirname(temporary), { recursive: true });
+    await using file = await fs.open(temporary, 'wx');
+    await file.writeFile(bytes);
+    await file.sync();
+    return temporary;
+  }
+
+  /** Two who replace the same object take turns. */
+  async #locked<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const { clock, signal, path } = this.#options;
+    const lock = join(path, UPLOADS, `${nameOf(key)}.lock`);
+    await fs.mkdir(dirname(lock), { recursive: true });
+    const patience = clock.monotonic() + LOCK_PATIENCE_MS;
+    while (!(await tryLock(lock, clock))) {
+      if (clock.monotonic() > patience)
+        throw new HoldfastError('REMOTE_UNAVAILABLE', { message: `${printable(lock)} is held by another process` });
+      await clock.sleep(50, { signal });
+    }
+    try {
+      return await work();
+    } finally {
+      await fs.rm(lock, { force: true });
+    }
+  }
+
+  async #guard<T>(doing: string, key: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (thrown) {
+      throw storeError(thrown, doing, join(this.#options.path, key));
+    }
+  }
+}
+
+function nameOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 40);
+}
+
+function versionOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function tooLarge(path: string, size: number, maxBytes: number): HoldfastError {
+  return new HoldfastError('REMOTE_INVALID', { message: `${printable(path)} has ${size} bytes, at most ${maxBytes} are read` });
+}
+
+async function tryLock(lock: string, clock: Clock): Promise<boolean> {
+  try {
+    await (await fs.open(lock, 'wx')).close();
+    return true;
+  } catch (thrown) {
+    if (!isCode(thrown, 'EEXIST')) throw thrown;
+  }
+  try {
+    if (clock.now() - (await fs.lstat(lock)).mtimeMs > LOCK_STALE_MS) await fs.rm(lock, { force: true });
+  } catch (thrown) {
+    if (!isCode(thrown, 'ENOENT')) throw thrown;
+  }
+  return false;
+}
+
+async function sizeOf(path: string): Promise<number | null> {
+  try {
+    const stat = await fs.lstat(path);
+    return stat.isFile() ? stat.size : null;
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return null;
+    throw thrown;
+  }
+}
+
+async function sumOf(path: string, signal: AbortSignal): Promise<number> {
+  await using file = await fs.open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  return (await sumRange(file, { offset: 0, size: Infinity }, signal)) ?? 0;
+}
+
+/** Null when the file ends before the range does. */
+async function sumRange(
+  file: fs.FileHandle,
+  { offset, size }: { offset: number; size: number },
+  signal: AbortSignal,
+): Promise<number | null> {
+  const buffer = Buffer.allocUnsafe(CHUNK);
+  let sum = 0;
+  for (let done = 0; done < size; ) {
+    signal.throwIfAborted();
+    const { bytesRead } = await file.read(buffer, 0, Math.min(CHUNK, size - done), offset + done);
+    if (bytesRead === 0) return size === Infinity ? sum : null;
+    sum = crc32c(buffer.subarray(0, bytesRead), sum);
+    done += bytesRead;
+  }
+  return sum;
+}
+
+async function heldParts(file: fs.FileHandle, { parts }: ObjectPlan, signal: AbortSignal): Promise<ReadonlySet<number>> {
+  const held = new Set<number>();
+  const { size } = await file.stat();
+  for (const part of parts) {
+    if (part.offset + part.size > size) break;
+    if ((await sumRange(file, part, signal)) === part.crc32c) held.add(part.index);
+  }
+  return held;
+}
+
+async function copyPart(path: string, part: PlannedPart, { file, limit, onBytes, check }: PartBody, signal: AbortSignal): Promise<void> {
+  await using target = await fs.open(path, constants.O_RDWR | constants.O_NOFOLLOW);
+  const buffer = Buffer.allocUnsafe(Math.min(limit.chunkBytes, part.size));
+  let [done, sum] = [0, 0];
+  while (done < part.size) {
+    signal.throwIfAborted();
+    const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, part.size - done), part.offset + done);
+    if (bytesRead === 0) break;
+    await limit.take(bytesRead, signal);
+    sum = crc32c(buffer.subarray(0, bytesRead), sum);
+    for (let at = 0; at < bytesRead; ) at += (await target.write(buffer, at, bytesRead - at, part.offset + done + at)).bytesWritten;
+    done += bytesRead;
+    onBytes?.(bytesRead);
+  }
+  if (done === part.size && sum === part.crc32c) return;
+  onBytes?.(-done);
+  await check?.(part.offset, part.size);
+  throw new HoldfastError('CHECKSUM_MISMATCH', { message: `${printable(path)} does not hold what was copied into it` });
+}
+
+async function finish(path: string, final: string, { size }: ObjectPlan): Promise<void> {
+  await using file = await fs.open(path, constants.O_RDWR | constants.O_NOFOLLOW);
+  // An earlier beginning may have been longer.
+  await file.truncate(size);
+  await file.sync();
+  await fs.mkdir(dirname(final), { recursive: true });
+  await fs.rename(path, final);
+  await syncFolder(dirname(final));
+  await syncFolder(dirname(dirname(final)));
+}
+
+async function syncFolder(path: string): Promise<void> {
+  await using folder = await fs.open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  await folder.sync();
+}
+
+async function removeFile(path: string): Promise<boolean> {
+  try {
+    await fs.unlink(path);
+    return true;
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT')) return false;
+    throw thrown;
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await fs.readdir(folder);
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT')) return [];
+    throw thrown;
+  }
+}

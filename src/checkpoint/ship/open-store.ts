@@ -1,0 +1,128 @@
+import type { Clock } from '../../core/clock.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import { excerpt } from '../../core/printable.ts';
+import type { Rng } from '../../core/rng.ts';
+import { findAwsCredentials } from './aws/credentials.ts';
+import { readProfile } from './aws/profile.ts';
+import type { ObjectStore, UploadMemory } from './backend.ts';
+import { DirectoryStore } from './directory/store.ts';
+import { keepFresh } from './fresh.ts';
+import { GcsClient } from './gcs/client.ts';
+import { findGoogleToken } from './gcs/credentials.ts';
+import { GcsStore } from './gcs/store.ts';
+import { createHttpClient, type Deadlines } from './http/client.ts';
+import { createRoutes, type Env, type Origin, parseOrigin } from './http/connect.ts';
+import type { Location } from './location.ts';
+import { remoteError } from './remote-error.ts';
+import { DEFAULT_RETRIES, type RetryPolicy } from './retry.ts';
+import { S3Client } from './s3/client.ts';
+import { S3Store } from './s3/store.ts';
+
+export interface StoreOptions {
+  readonly env: Env;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly signal: AbortSignal;
+  readonly memory: UploadMemory;
+  readonly endpoint?: string | null;
+  readonly region?: string | null;
+  readonly profile?: string | null;
+  readonly isPathStyle?: boolean;
+  readonly retries?: RetryPolicy;
+  readonly deadlines?: Deadlines;
+}
+
+/** Opens the store that an address names, with the settings and credentials as the tools of its cloud find them. Sends nothing yet. */
+export function openStore(location: Location, options: StoreOptions): ObjectStore {
+  switch (location.kind) {
+    case 'file':
+      return new DirectoryStore({ url: location.url, path: location.path, clock: options.clock, signal: options.signal });
+    case 's3':
+      return openS3(location, options);
+    case 'gs':
+      return openGcs(location, options);
+  }
+}
+
+type BucketLocation = Location & { readonly kind: 's3' | 'gs' };
+
+function connection({ env, clock, rng, signal, retries, deadlines }: StoreOptions) {
+  const routes = createRoutes(env);
+  const http = createHttpClient(routes, clock, deadlines);
+  return { http, clock, rng, signal, policy: retries ?? DEFAULT_RETRIES, close: () => routes.close() };
+}
+
+/** Where a bucket of which nothing is known is asked for first; the answer tells its region. */
+const DEFAULT_REGION = 'us-east-1';
+
+interface S3Settings {
+  readonly region: string;
+  readonly endpoint: (Origin & { readonly path: string }) | null;
+  readonly isPathStyle: boolean;
+}
+
+/** The command line, then the environment, then the profile. */
+function s3Settings(bucket: string, { env, ...options }: StoreOptions, settings: ReadonlyMap<string, string>): S3Settings {
+  const region = options.region ?? env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION'] ?? settings.get('region') ?? DEFAULT_REGION;
+  const address = options.endpoint ?? env['AWS_ENDPOINT_URL_S3'] ?? env['AWS_ENDPOINT_URL'] ?? settings.get('endpoint_url') ?? '';
+  const endpoint = address === '' ? null : parseEndpoint(address);
+  const style = options.isPathStyle === true ? 'path' : (settings.get('s3.addressing_style') ?? 'auto');
+  return { region, endpoint, isPathStyle: isPathStyle(style, bucket, endpoint !== null) };
+}
+
+/** A dot in the name of a bucket does not go with the certificate of *.s3.amazonaws.com; stores of one's own rarely have names for buckets. */
+function isPathStyle(style: string, bucket: string, isOwn: boolean): boolean {
+  return style === 'path' || (style !== 'virtual' && (isOwn || bucket.includes('.')));
+}
+
+function openS3({ url, bucket, prefix }: BucketLocation, options: StoreOptions): ObjectStore {
+  const { env } = options;
+  const profile = readProfile(env, options.profile ?? null);
+  const place = { bucket, ...s3Settings(bucket, options, profile.settings) };
+  const { region } = place;
+  const { close, ...caller } = connection(options);
+  const isExplicit = (options.profile ?? null) !== null;
+  const credentials = keepFresh(options.clock, async () => {
+    try {
+      return await findAwsCredentials({ env, profile, isExplicit, region }, caller);
+    } catch (thrown) {
+      throw remoteError(thrown, 'get credentials for', url);
+    }
+  });
+  return new S3Store(new S3Client({ ...caller, place, credentials }), {
+    url,
+    prefix,
+    clock: options.clock,
+    close,
+  });
+}
+
+function openGcs({ url, bucket, prefix }: BucketLocation, options: StoreOptions): ObjectStore {
+  const { env, clock, memory } = options;
+  const emulator = env['STORAGE_EMULATOR_HOST'] ?? '';
+  const address =
+    options.endpoint ?? (emulator === '' ? 'https://storage.googleapis.com' : emulator.includes('://') ? emulator : `http://${emulator}`);
+  const endpoint = parseEndpoint(address);
+  const { close, ...caller } = connection(options);
+  const token = keepFresh(clock, async () => {
+    try {
+      return await findGoogleToken(env, caller);
+    } catch (thrown) {
+      throw remoteError(thrown, 'get credentials for', url);
+    }
+  });
+  // Only an emulator speaks without TLS, and it asks for no token; a real one must never go over a plain connection.
+  const isEmulated = endpoint.protocol === 'http:';
+  return new GcsStore(new GcsClient({ ...caller, endpoint, token: isEmulated ? null : token }), { url, bucket, prefix, memory, close });
+}
+
+function parseEndpoint(text: string): Origin & { readonly path: string } {
+  const origin = parseOrigin(text);
+  if (origin === null || text.includes('@')) {
+    throw new HoldfastError('SETTING_INVALID', {
+      message: `the endpoint "${text.includes('@') ? '(with credentials in it)' : excerpt(text)}" is not the address of a server`,
+      hint: 'It looks like https://minio.example:9000: http or https, without a user.',
+    });
+  }
+  return { ...origin, path: new URL(text).pathname.replace(/\/+$/, '') };
+}

@@ -1,0 +1,96 @@
+import { HoldfastError } from '../../core/errors.ts';
+import { printable } from '../../core/printable.ts';
+import { isObject, parseJson } from '../json.ts';
+import { isCount, type Manifest } from '../store/manifest.ts';
+import { nameProblem } from '../store/relative-path.ts';
+import type { ObjectStore } from './backend.ts';
+
+const POINTER_SCHEMA = 'holdfast.remote-last-good/1';
+const RUN_SCHEMA = 'holdfast.remote-run/1';
+const POINTER_KEY = '.holdfast/last-good.json';
+const RUN_KEY = '.holdfast/run.json';
+const MAX_BYTES = 64 * 1024;
+/** Others who move the pointer at the same time finish sooner or later. */
+const MAX_TRIES = 20;
+
+/** The newest checkpoint that was shipped whole. */
+export interface RemotePointer {
+  readonly run: string;
+  readonly attempt: number;
+  readonly step: number;
+  readonly save: string;
+  readonly name: string;
+  /** How the manifest lies: inside the checkpoint's folder, or beside its files. */
+  readonly kind: 'directory' | 'files';
+}
+
+export type PointerMove =
+  | { readonly moved: true }
+  /** Something newer is there already; `attempt` tells whose. */
+  | { readonly moved: false; readonly attempt: number; readonly step: number };
+
+/** The prefix belongs to the run that writes first. */
+export async function claimPrefix(remote: ObjectStore, run: string): Promise<void> {
+  const bytes = Buffer.from(`${JSON.stringify({ schema: RUN_SCHEMA, run })}\n`);
+  const found = await remote.read(RUN_KEY, MAX_BYTES);
+  if (found === null && (await remote.create(RUN_KEY, bytes)).isWritten) return;
+  const owner = await remote.read(RUN_KEY, MAX_BYTES);
+  const json = parseJson(owner?.bytes.toString('utf8') ?? '');
+  const value = json.ok && isObject(json.value) ? json.value : {};
+  if (value['schema'] !== RUN_SCHEMA || typeof value['run'] !== 'string') throw unreadable(remote, RUN_KEY);
+  if (value['run'] === run) return;
+  throw new HoldfastError('REMOTE_CONFLICT', {
+    message: `${printable(remote.url)} belongs to the run ${printable(value['run'])}, not to ${printable(run)}`,
+    hint: 'Give every run a prefix of its own.',
+  });
+}
+
+export async function readPointer(
+  remote: ObjectStore,
+): Promise<{ readonly pointer: RemotePointer | null; readonly version: string } | null> {
+  const found = await remote.read(POINTER_KEY, MAX_BYTES);
+  return found === null ? null : { pointer: parsePointer(found.bytes.toString('utf8')), version: found.version };
+}
+
+function parsePointer(text: string): RemotePointer | null {
+  const json = parseJson(text);
+  if (!json.ok || !isObject(json.value)) return null;
+  const { schema, run, attempt, step, save, name, kind } = json.value;
+  if (schema !== POINTER_SCHEMA || typeof run !== 'string' || typeof save !== 'string' || typeof name !== 'string') return null;
+  if (!isCount(attempt) || !isCount(step) || nameProblem(name) !== null || (kind !== 'directory' && kind !== 'files')) return null;
+  return { run, attempt, step, save, name, kind };
+}
+
+/**
+ * Moves the remote pointer forward, by compare-and-swap. It never goes back: an attempt that was fenced may still finish a copy, but what a newer
+ * attempt has pointed at stays. A pointer that cannot be read is replaced: the manifests are the truth.
+ */
+export async function advancePointer(
+  remote: ObjectStore,
+  { name, kind, manifest }: { name: string; kind: RemotePointer['kind']; manifest: Manifest },
+): Promise<PointerMove> {
+  const { run, attempt, step, save } = manifest;
+  const bytes = Buffer.from(`${JSON.stringify({ schema: POINTER_SCHEMA, run, attempt, step, save, name, kind })}\n`);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const found = await readPointer(remote);
+    const theirs = found?.pointer ?? null;
+    if (theirs !== null && theirs.run === run) {
+      if (theirs.save === save) return { moved: true };
+      if (theirs.attempt > attempt || (theirs.attempt === attempt && theirs.step > step))
+        return { moved: false, attempt: theirs.attempt, step: theirs.step };
+    }
+    const written = found === null ? await remote.create(POINTER_KEY, bytes) : await remote.replace(POINTER_KEY, bytes, found.version);
+    if (written.isWritten) return { moved: true };
+  }
+  throw new HoldfastError('REMOTE_UNAVAILABLE', {
+    message: `the pointer of ${printable(remote.url)} was changed by others ${MAX_TRIES} times in a row`,
+    hint: 'The copy itself is complete. Run the same command again.',
+  });
+}
+
+function unreadable(remote: ObjectStore, key: string): HoldfastError {
+  return new HoldfastError('REMOTE_INVALID', {
+    message: `${printable(remote.url)}/${key} is not what Holdfast writes there`,
+    hint: 'Another program, or a newer version of Holdfast, made it. Use another prefix.',
+  });
+}

@@ -1,0 +1,49 @@
+import type { ObjectStore, UploadMemory } from '../../checkpoint/ship/backend.ts';
+import { type Location, parseLocation } from '../../checkpoint/ship/location.ts';
+import { openStore } from '../../checkpoint/ship/open-store.ts';
+import { limitRate, type RateLimit, UNLIMITED } from '../../checkpoint/ship/rate-limit.ts';
+import type { Clock } from '../../core/clock.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import { createRng, randomSeed } from '../../core/rng.ts';
+import type { Invocation } from '../command.ts';
+import type { ProgressUpdate } from '../output/progress.ts';
+import type { RemoteValues } from '../commands/remote-options.ts';
+
+/** What a command that speaks to an object store is given beside its options. */
+export interface RemoteWorld extends Pick<Invocation, 'clock' | 'env' | 'signal'> {
+  readonly onProgress: (update: ProgressUpdate) => void;
+}
+
+/** Exactly two operands, of which one is an address. */
+export function takeOperands(operands: readonly string[], names: readonly [string, string]): readonly [string, string] {
+  const [first, second, ...more] = operands;
+  if (first === undefined || second === undefined || more.length > 0) {
+    throw new HoldfastError('USAGE', { message: `${names[0]} and ${names[1]} are needed, and nothing else` });
+  }
+  return [first, second];
+}
+
+export function readLocation(text: string): Location {
+  const location = parseLocation(text);
+  if (location.ok) return location.value;
+  throw new HoldfastError('USAGE', { message: location.reason });
+}
+
+export function openRemote(location: Location, values: RemoteValues, world: RemoteWorld & { readonly memory: UploadMemory }): ObjectStore {
+  const { clock, env, signal, memory } = world;
+  return openStore(location, {
+    clock,
+    env,
+    signal,
+    memory,
+    rng: createRng(randomSeed()),
+    endpoint: values.endpoint,
+    region: values.region,
+    profile: values.profile,
+    isPathStyle: values['path-style'],
+  });
+}
+
+export function rateLimit({ limit }: RemoteValues, clock: Clock): RateLimit {
+  return limit === null ? UNLIMITED : limitRate(limit, clock);
+}

@@ -1,0 +1,80 @@
+import { openJournal } from '../../checkpoint/ship/journal.ts';
+import { type Shipped, shipCheckpoint } from '../../checkpoint/ship/ship.ts';
+import { scan, type SealedCheckpoint } from '../../checkpoint/store/scan.ts';
+import { readRun } from '../../checkpoint/store/store.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import { printable } from '../../core/printable.ts';
+import { openRemote, rateLimit, readLocation, type RemoteWorld, takeOperands } from './open-remote.ts';
+import type { RemoteValues } from '../commands/remote-options.ts';
+
+interface ShipValues extends RemoteValues {
+  readonly all: boolean;
+  readonly checkpoint: string | null;
+}
+
+/** What `ship --json` prints. */
+export interface ShipReport {
+  readonly schema: 'holdfast.ship/1';
+  readonly run: string;
+  readonly path: string;
+  readonly url: string;
+  readonly checkpoints: readonly Shipped[];
+  /** Sentences about what a person may want to know. */
+  readonly notes: readonly string[];
+}
+
+export async function shipRun(operands: readonly string[], values: ShipValues, world: RemoteWorld): Promise<ShipReport> {
+  const [path, url] = takeOperands(operands, ['RUN', 'URL']);
+  const location = readLocation(url);
+  const { clock, onProgress } = world;
+  const store = readRun(path, { clock });
+  const chosen = choose(scan(store).sealed, values, path);
+  const journal = openJournal(path, location.url);
+  const stop = new AbortController();
+  const signal = AbortSignal.any([world.signal, stop.signal]);
+  await using remote = openRemote(location, values, { ...world, signal, memory: journal });
+  const limit = rateLimit(values, clock);
+  const checkpoints: Shipped[] = [];
+  for (const checkpoint of chosen) {
+    checkpoints.push(
+      await shipCheckpoint(checkpoint, {
+        store,
+        remote,
+        stop,
+        journal,
+        limit,
+        parallel: values.parallel,
+        clock,
+        onProgress: (progress) => onProgress({ phase: 'shipping', unit: 'bytes', ...progress }),
+      }),
+    );
+  }
+  return {
+    schema: 'holdfast.ship/1',
+    run: chosen[0]?.manifest.run ?? '',
+    path,
+    url: location.url,
+    checkpoints,
+    notes: checkpoints.flatMap((shipped) => notesOn(shipped)),
+  };
+}
+
+function choose(sealed: readonly SealedCheckpoint[], { all, checkpoint }: ShipValues, path: string): readonly SealedCheckpoint[] {
+  if (all && checkpoint !== null) throw new HoldfastError('USAGE', { message: '--all and --checkpoint exclude each other' });
+  const [newest] = sealed;
+  const chosen = checkpoint === null ? newest : sealed.find(({ name }) => name === checkpoint);
+  if (newest !== undefined && chosen !== undefined) return all ? sealed.toReversed() : [chosen];
+  throw new HoldfastError('NOT_SEALED', {
+    message: `${printable(path)} has no sealed checkpoint${checkpoint === null ? '' : ` "${printable(checkpoint)}"`}`,
+    hint: 'holdfast ls RUN lists what there is; holdfast seal PATH seals one that another tool finished.',
+  });
+}
+
+function notesOn({ name, pointer, removedUploads, isRecorded }: Shipped): readonly string[] {
+  const notes: string[] = [];
+  if (!pointer.moved)
+    notes.push(`The remote pointer stays at step ${pointer.step} of attempt ${pointer.attempt}, which is newer than ${name}.`);
+  if (removedUploads > 0) notes.push(`Removed ${removedUploads} uploads that earlier runs had begun and nobody would have finished.`);
+  if (!isRecorded) notes.push(`${name} is shipped, but the run’s folder cannot be written: holdfast ls will not show it.`);
+  return notes;
+}

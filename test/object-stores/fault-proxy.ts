@@ -1,0 +1,188 @@
+import { type ClientRequest, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** What shall go wrong with one exchange. */
+export type Fault =
+  /** The connection breaks after so many bytes of the request. */
+  | { readonly kind: 'reset-request'; readonly after: number }
+  /** The store gets all of it, but the answer never arrives. */
+  | { readonly kind: 'lose-response' }
+  /** The answer ends early. */
+  | { readonly kind: 'cut-response'; readonly after: number }
+  | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: number }
+  | { readonly kind: 'slow'; readonly bytesPerSecond: number }
+  /** One byte of the request's or the answer's body is another. */
+  | { readonly kind: 'flip-request' }
+  | { readonly kind: 'flip-response' }
+  /** The store tells a checksum of something else. */
+  | { readonly kind: 'wrong-checksum' };
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  /** How many came before. */
+  readonly index: number;
+}
+
+export interface FaultProxy extends AsyncDisposable {
+  readonly url: string;
+  readonly requests: readonly SeenRequest[];
+  /** How often something went wrong. */
+  readonly faults: number;
+}
+
+/** Stands between a client and a store, and does to some exchanges what networks and stores do. */
+export async function startFaultProxy(targetPort: number, decide: (seen: SeenRequest) => Fault | null): Promise<FaultProxy> {
+  const requests: SeenRequest[] = [];
+  const state = { faults: 0 };
+  const sessions = new ResumableSessions();
+  const server = createServer((incoming, outgoing) => {
+    const seen = { method: incoming.method ?? '', path: incoming.url ?? '', headers: incoming.headers, index: requests.length };
+    requests.push(seen);
+    const fault = decide(seen);
+    if (fault !== null) state.faults++;
+    if (fault === null && sessions.answer(seen, outgoing)) return;
+    const port = (server.address() as AddressInfo).port;
+    forward(incoming, outgoing, { targetPort, port, fault, sessions }).catch(() => incoming.socket.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    get faults() {
+      return state.faults;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+interface Way {
+  readonly targetPort: number;
+  readonly port: number;
+  readonly fault: Fault | null;
+  readonly sessions: ResumableSessions;
+}
+
+async function forward(incoming: IncomingMessage, outgoing: ServerResponse, way: Way): Promise<void> {
+  const { targetPort, fault, sessions } = way;
+  if (fault?.kind === 'status') return refuse(incoming, outgoing, fault);
+  const { method, url: path, headers } = incoming;
+  // The host the client named stays: the signature is over it.
+  const onward = request({ host: '127.0.0.1', port: targetPort, method, path, headers, agent: false });
+  const answered = new Promise<IncomingMessage>((resolve, reject) => onward.once('response', resolve).once('error', reject));
+  answered.catch(() => {});
+  if (!(await sendOn(incoming, onward, fault))) {
+    incoming.socket.resetAndDestroy();
+    onward.destroy();
+    return;
+  }
+  const response = await answered;
+  if (fault?.kind === 'lose-response') {
+    for await (const chunk of response) void chunk;
+    incoming.socket.resetAndDestroy();
+    return;
+  }
+  sessions.watch(incoming, response);
+  await answer(response, outgoing, way);
+}
+
+async function refuse(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { status, retryAfter }: Fault & { kind: 'status' },
+): Promise<void> {
+  for await (const chunk of incoming) void chunk;
+  outgoing.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) });
+  outgoing.end('<Error><Code>SlowDown</Code><Message>please reduce your request rate</Message></Error>');
+}
+
+/** Passes the request on; false when the connection shall break. */
+async function sendOn(incoming: IncomingMessage, onward: ClientRequest, fault: Fault | null): Promise<boolean> {
+  let bytes = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    if (fault?.kind === 'reset-request' && bytes + chunk.length > fault.after) return false;
+    if (fault?.kind === 'flip-request' && bytes === 0) flip(chunk);
+    await slowly(chunk, fault);
+    bytes += chunk.length;
+    if (!onward.write(chunk)) await new Promise((resolve) => onward.once('drain', resolve));
+  }
+  onward.end();
+  return fault?.kind !== 'reset-request';
+}
+
+function answerHeaders(response: IncomingMessage, { targetPort, port, fault }: Way): IncomingMessage['headers'] {
+  const headers = { ...response.headers };
+  // The address of an upload in progress must lead through here as well.
+  if (headers.location !== undefined) headers.location = headers.location.replace(`:${targetPort}/`, `:${port}/`);
+  const isTold = headers['x-amz-checksum-crc32c'] !== undefined;
+  return fault?.kind === 'wrong-checksum' && isTold ? { ...headers, 'x-amz-checksum-crc32c': 'AAAAAA==' } : headers;
+}
+
+async function answer(response: IncomingMessage, outgoing: ServerResponse, way: Way): Promise<void> {
+  const { fault } = way;
+  outgoing.writeHead(response.statusCode ?? 500, answerHeaders(response, way));
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    if (fault?.kind === 'cut-response' && bytes + chunk.length > fault.after) {
+      outgoing.write(chunk.subarray(0, fault.after - bytes), () => outgoing.socket?.destroy());
+      return;
+    }
+    if (fault?.kind === 'flip-response' && bytes === 0) flip(chunk);
+    await slowly(chunk, fault);
+    bytes += chunk.length;
+    const part = fault?.kind === 'wrong-checksum' ? otherChecksum(chunk) : chunk;
+    if (!outgoing.write(part)) await new Promise((resolve) => outgoing.once('drain', resolve));
+  }
+  outgoing.end();
+}
+
+function flip(chunk: Buffer): void {
+  const at = chunk.length >> 1;
+  if (chunk.length > 0) chunk[at] = (chunk[at] as number) ^ 1;
+}
+
+/** Same length: a checksum has eight characters whatever it is. */
+function otherChecksum(chunk: Buffer): Buffer {
+  return Buffer.from(chunk.toString('latin1').replace(/("crc32c":\s*")[^"]{8}"/, '$1AAAAAA=="'), 'latin1');
+}
+
+async function slowly(chunk: Buffer, fault: Fault | null): Promise<void> {
+  if (fault?.kind === 'slow') await sleep((chunk.length * 1000) / fault.bytesPerSecond);
+}
+
+/**
+ * fake-gcs-server takes the question how much of an upload it has for the end of the upload. Google answers it. So that going on with an upload
+ * is tested as Google does it, the question is answered here, from what the server has acknowledged.
+ */
+class ResumableSessions {
+  readonly #reached = new Map<string, string | null>();
+
+  answer({ method, path, headers }: SeenRequest, outgoing: ServerResponse): boolean {
+    const id = sessionOf(path);
+    if (method !== 'PUT' || id === null || !(headers['content-range'] ?? '').startsWith('bytes */')) return false;
+    if (!this.#reached.has(id)) return false;
+    const range = this.#reached.get(id) ?? null;
+    outgoing.writeHead(308, { 'content-length': '0', ...(range === null ? {} : { range }) });
+    outgoing.end();
+    return true;
+  }
+
+  watch({ method, url }: IncomingMessage, response: IncomingMessage): void {
+    const begun = sessionOf(response.headers.location ?? '');
+    if (method === 'POST' && begun !== null) this.#reached.set(begun, null);
+    const id = sessionOf(url ?? '');
+    if (method !== 'PUT' || id === null) return;
+    if (response.statusCode === 308) this.#reached.set(id, response.headers['range'] ?? null);
+    // Finished: from here on the server answers itself.
+    else this.#reached.delete(id);
+  }
+}
+
+function sessionOf(path: string): string | null {
+  return /[?&]upload_id=([^&]+)/.exec(path)?.[1] ?? null;
+}

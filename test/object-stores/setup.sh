@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Builds the object-store servers that the suite starts, once, at pinned versions, into a cache outside of the tree. Prints the folder.
+# Needs Go and, the first time, a module proxy; several minutes on two cores. Nothing is done when all of them are there.
+set -euo pipefail
+
+bin="${HOLDFAST_CACHE:-$HOME/.cache/holdfast}/go-bin"
+mkdir -p "$bin"
+
+# name, module, version
+servers=(
+  'versitygw github.com/versity/versitygw/cmd/versitygw v1.8.0'
+  'fake-gcs-server github.com/fsouza/fake-gcs-server v1.56.1'
+  'minio github.com/minio/minio v0.0.0-20260212201848-7aac2a2c5b7c'
+)
+
+for server in "${servers[@]}"; do
+  read -r name module version <<<"$server"
+  # The version is part of the stamp, so that raising it here builds anew.
+  stamp="$bin/.$name-$version"
+  if [[ -x "$bin/$name" && -e "$stamp" ]]; then continue; fi
+  if ! command -v go >/dev/null; then
+    printf '%s is not built, and Go is not installed\n' "$name" >&2
+    exit 1
+  fi
+  printf 'building %s %s\n' "$name" "$version" >&2
+  # Out of the tree, so that no go.mod nearby is taken into account.
+  (cd / && GOBIN="$bin" GOFLAGS=-mod=mod nice go install "$module@$version")
+  touch "$stamp"
+done
+
+printf '%s\n' "$bin"

@@ -1,0 +1,44 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { startAttempt } from '../../src/checkpoint/store/attempt.ts';
+import { commitSave } from '../../src/checkpoint/store/commit.ts';
+import { beginSave, writeReceipt } from '../../src/checkpoint/store/save.ts';
+import { openRun } from '../../src/checkpoint/store/store.ts';
+import { createRng } from '../../src/core/rng.ts';
+
+const MIB = 1024 * 1024;
+
+/** The files of a small checkpoint with everything that matters: parts, one piece, nothing at all, folders, odd names. */
+export const FILES: Readonly<Record<string, number>> = {
+  'model/weights-1.dat': 70 * MIB + 4321,
+  'model/weights-2.dat': 40 * MIB,
+  'optimizer.dat': 9 * MIB + 1,
+  'a name with spaces & ünïcode+%41.dat': 1234,
+  'empty.dat': 0,
+};
+
+/** Saves and seals a checkpoint in the folder of a run, in a new attempt. The bytes follow from the step. */
+export async function sealCheckpoint(path: string, step: number, files: Readonly<Record<string, number>> = FILES): Promise<void> {
+  mkdirSync(path, { recursive: true });
+  const store = openRun(path);
+  const attempt = await startAttempt(store, { gang: `gang-${step}` });
+  const save = beginSave(store, attempt, { step, worldSize: 1 });
+  for (const [name, size] of Object.entries(files)) {
+    mkdirSync(dirname(join(save.data, name)), { recursive: true });
+    writeFileSync(join(save.data, name), bytesOf(size, step));
+  }
+  await writeReceipt(store, save, { rank: 0, files: Object.keys(files) });
+  commitSave(store, save);
+}
+
+/** Bytes that repeat nowhere where it would hide a mistake of place. */
+function bytesOf(size: number, seed: number): Buffer {
+  const bytes = Buffer.allocUnsafe(size);
+  const rng = createRng(seed);
+  const block = Buffer.from(Array.from({ length: 4096 }, () => rng.integer(0, 255)));
+  for (let at = 0; at < size; at += block.length) {
+    block.copy(bytes, at);
+    if (at + 8 <= size) bytes.writeDoubleBE(at + seed, at);
+  }
+  return bytes;
+}
