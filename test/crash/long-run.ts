@@ -15,20 +15,22 @@ const { values } = parseArgs({
     part: { type: 'string', default: 'writers' },
     count: { type: 'string', default: '2000' },
     seed: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '600' },
   },
 });
 
 /** Errors come so often at each system call of a campaign; kills once at every second. */
 const ERROR_ROUNDS = 6;
 
-async function inject(count: number, rng: Rng) {
+async function inject(count: number, rng: Rng, minutes: number) {
+  const started = Date.now();
   const tracer = findStrace();
   if ('missing' in tracer) throw new Error(tracer.missing);
   const ends = { killed: 0, refused: 0, unharmed: 0 };
   const [bySubject, byFault]: [Record<string, number>, Record<string, number>] = [{}, {}];
   const faults: string[] = [];
   let made = 0;
-  for (let campaign = 0; made < count; campaign++) {
+  for (let campaign = 0; made < count && Date.now() - started < minutes * 60_000; campaign++) {
     const subject = SUBJECTS[campaign % SUBJECTS.length] ?? 'save';
     const shape = { bytes: rng.integer(100, 100_000), ranks: rng.integer(1, 3) };
     using folder = fastFolder();
@@ -50,10 +52,12 @@ async function inject(count: number, rng: Rng) {
   return { faults, injections: made, ...ends, bySubject, byFault };
 }
 
-const started = Date.now();
+const begun = Date.now();
 const [count, seeded] = [Number(values.count), createRng(Number(values.seed))];
-const { faults, ...figures } = await (values.part === 'injections' ? inject(count, seeded) : runRounds(count, seeded));
+const { faults, ...figures } = await (values.part === 'injections'
+  ? inject(count, seeded, Number(values.minutes))
+  : runRounds(count, seeded));
 for (const fault of faults) process.stderr.write(`${fault}\n`);
-const seconds = Math.round((Date.now() - started) / 1000);
+const seconds = Math.round((Date.now() - begun) / 1000);
 process.stdout.write(`${JSON.stringify({ ...values, ...figures, faults: faults.length, seconds }, null, 2)}\n`);
 process.exitCode = faults.length === 0 ? 0 : 1;

@@ -67,14 +67,18 @@ async function planTargets(options: CampaignOptions): Promise<Target[]> {
   });
 }
 
+/** Of the calls of a whole run. Not one half: the positions at which faults come must wander through all of them. */
+const STRIDE_SHARE = 0.55;
+
 /**
- * Lets the fault come once in each run: at the given position of the first, and, where the process lives on, one position later in every further
- * one. A run in which it did not come is not counted.
+ * Lets the fault come at the given position of the first run, and, where the process lives on, again and again, each time at another position of
+ * one of the further runs. A run in which it did not come is not counted.
  */
 async function tryRuns(options: CampaignOptions, target: Target, positions: readonly number[], result: CampaignResult): Promise<void> {
   const { call, fault, before, count } = target;
   const nth = before + 1 + (positions[0] ?? 0);
-  const stride = fault === 'SIGKILL' ? undefined : count + 1;
+  // A run that is refused uses fewer calls: about one fault comes to each run.
+  const stride = fault === 'SIGKILL' ? undefined : Math.floor(count * STRIDE_SHARE) + 1;
   const traced = await traceSubject(options, positions.length, `trace=${TRACED}`, injectArgument({ call, nth, fault }, stride));
   for (const [index, run] of traced.entries()) {
     if (index === 0 || index > positions.length) continue;

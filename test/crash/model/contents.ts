@@ -2,7 +2,7 @@ import type { Rng } from '../../../src/core/rng.ts';
 
 /** What may be left of a file whose bytes nobody synced, by name. */
 export type Damage = 'whole' | 'empty' | 'half' | 'one byte short' | 'zeros' | 'zero head' | 'zero tail' | 'stale';
-export const DAMAGES: readonly Damage[] = ['whole', 'empty', 'half', 'one byte short', 'zeros', 'zero head', 'zero tail', 'stale'];
+const DAMAGES: readonly Damage[] = ['whole', 'empty', 'half', 'one byte short', 'zeros', 'zero head', 'zero tail', 'stale'];
 
 export function damaged(content: Uint8Array, damage: Damage): Uint8Array {
   const middle = content.length >> 1;

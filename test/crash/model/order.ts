@@ -19,7 +19,7 @@ export interface NameChange {
 export type Order = 'journal' | 'folder' | 'weakest';
 export const ORDERS: readonly Order[] = ['journal', 'folder', 'weakest'];
 
-export function mustFollow(order: Order, later: NameChange, earlier: NameChange): boolean {
+function mustFollow(order: Order, later: NameChange, earlier: NameChange): boolean {
   switch (order) {
     case 'journal':
       return true;

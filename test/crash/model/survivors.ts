@@ -1,7 +1,7 @@
 import type { Rng } from '../../../src/core/rng.ts';
 
 /** More sets of surviving changes than this at one instant, and they are covered instead of enumerated. */
-export const ALL_SETS_UP_TO = 512;
+const ALL_SETS_UP_TO = 512;
 /** Sets drawn at random beyond the systematic ones, where they are not all enumerated. */
 const DRAWN_SETS = 64;
 

@@ -12,7 +12,7 @@ export type HistoryEvent = { readonly from: bigint; readonly to: bigint | null; 
   | { readonly kind: 'read'; readonly lastGood: Place | null }
 );
 
-export function compare(a: Place, b: Place): number {
+function compare(a: Place, b: Place): number {
   return a.attempt - b.attempt || a.step - b.step;
 }
 
