@@ -145,12 +145,16 @@ export class PickleMachine {
   append(items: readonly PickleValue[], opcode: string): void {
     const target = this.top();
     this.#ledger.change(target);
-    if (isNode(target) && target.kind === 'list' && this.#isTaken(this.#consumer?.takeItems(target, items), opcode === 'APPENDS')) return;
+    if (this.#consumer !== null && this.#isListTaken(this.#consumer, target, items, opcode === 'APPENDS')) return;
     this.charge(items.length * WEIGHT.slot);
     if (isNode(target) && (target.kind === 'list' || isChangeable(target) || (target.kind === 'set' && opcode === 'ADDITEMS'))) {
       if (target.items?.length === 1) this.charge(WEIGHT.growth);
       this.#containers.extend(target, items);
     } else if (!isNode(target) || target.kind !== 'persistent') throw this.invalid(`${opcode} needs a container, not ${describe(target)}`);
+  }
+
+  #isListTaken(consumer: PickleConsumer, target: PickleValue, items: readonly PickleValue[], hasMark: boolean): boolean {
+    return isNode(target) && target.kind === 'list' && this.#isTaken(consumer.takeItems(target, items), hasMark);
   }
 
   /** Accounts for what the consumer answered; what it took from a batch with a mark of its own is forgotten. */
