@@ -3,10 +3,18 @@ import { renderSuite, replaceSection } from './support/results.ts';
 import { runSuite, type Suite } from './support/suite.ts';
 import { startUp } from './start-up.ts';
 import { verifyDeepCold, verifyDeepWarm } from './verify-deep.ts';
-import { verifyLastGood, verifyQuick } from './verify-quick.ts';
+import { verifyLastGood, verifyMillionChunks, verifyQuick, verifyQuickDcp } from './verify-quick.ts';
 
 /** `npm run bench [-- NAME…]`: runs the suites, or those whose name contains a word given, and updates RESULTS.md. */
-const SUITES: readonly (() => Promise<Suite | string>)[] = [startUp, verifyQuick, verifyLastGood, verifyDeepWarm, verifyDeepCold];
+const SUITES: readonly (() => Promise<Suite | string>)[] = [
+  startUp,
+  verifyQuick,
+  verifyQuickDcp,
+  verifyMillionChunks,
+  verifyLastGood,
+  verifyDeepWarm,
+  verifyDeepCold,
+];
 
 const RESULTS = new URL('./RESULTS.md', import.meta.url);
 const words = process.argv.slice(2);
