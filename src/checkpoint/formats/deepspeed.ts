@@ -9,6 +9,7 @@ import { type DeepSpeedKind, type DeepSpeedName, parseDeepSpeedName } from './de
 import type { DirectoryFormat, Probe } from './format.ts';
 import { inspectUniversal, parameterNames, universalFolder } from './deepspeed-universal.ts';
 import { membersNamed } from './members.ts';
+import { checkNamedStep } from './named-step.ts';
 import type { Place } from './numbering.ts';
 import { readObject } from './torch-member.ts';
 import type { ScalarReader } from './training-values.ts';
@@ -42,19 +43,13 @@ function inspect(directory: Directory, findings: Findings, probe: Probe): void {
     if (fact !== null) facts.push(fact);
   }
   if (zero !== null) inspectUniversal(zero, parameters, findings, probe);
-  checkTag(directory, findings);
+  checkNamedStep(directory.name, TAG, findings);
   checkAgreement({ directory, findings }, facts);
   checkLayout({ directory, findings }, files, facts);
 }
 
 /** The tag that DeepSpeed itself gives carries the step. */
-function checkTag(directory: Directory, findings: Findings): void {
-  const named = /^global_step(\d+)$/.exec(directory.name)?.[1];
-  const other = findings.content.steps.find(({ step }) => named !== undefined && step !== Number(named));
-  if (named === undefined || other === undefined) return;
-  const message = `the tag is ${printable(directory.name)}, but ${printable(other.where)} is ${other.step}`;
-  findings.add('STEP_NOT_AS_NAMED', { file: other.file, expected: named, found: String(other.step) }, message);
-}
+const TAG = /^global_step(\d+)$/;
 
 /** What a file says about its save; null for those that hold weights and nothing else, and for those that cannot be read. */
 function factsOf(file: DeepSpeedName, value: PickleValue | undefined, readScalar: ScalarReader): DeepSpeedFacts | null {

@@ -2,7 +2,8 @@ import type { Findings } from '../findings.ts';
 import type { Directory } from '../source/directory.ts';
 import { dcp } from './dcp.ts';
 import type { DirectoryFormat, Probe } from './format.ts';
-import { noteProgress } from './lightning.ts';
+import { noteProgress, STEP_IN_NAME } from './lightning.ts';
+import { checkNamedStep } from './named-step.ts';
 import { readObject } from './torch-member.ts';
 
 const META = 'meta.pt';
@@ -27,4 +28,5 @@ function inspect(directory: Directory, findings: Findings, probe: Probe): void {
   }
   const { value } = readObject(directory, META, findings, probe);
   if (value !== undefined) noteProgress(value, directory.pathOf(META), findings);
+  checkNamedStep(directory.name, STEP_IN_NAME, findings);
 }

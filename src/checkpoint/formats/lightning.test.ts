@@ -1,4 +1,4 @@
-import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { cutEnd, fixtureData, withFixtureCopy } from '../../../test/support/fixture-copy.ts';
@@ -30,6 +30,14 @@ describe('Lightning checkpoint', () => {
     expect(findings.content.found).toMatchObject({ optimizer: [], scheduler: [], rng: [] });
     expect(findings.content.found.weights).toHaveLength(1);
     expect(findings.content.steps.map(({ step }) => step)).toEqual([4]);
+  });
+
+  it('reports a file that is named for another step than the one inside', () => {
+    withFixtureCopy('lightning', (data) => {
+      const other = join(data, 'checkpoints/epoch=0-step=8.ckpt');
+      renameSync(join(data, FILE), other);
+      expect(inspectPath(other).findings.evidence).toMatchObject([{ code: 'STEP_NOT_AS_NAMED', expected: '8', found: '4' }]);
+    });
   });
 
   it('reports a file that is cut short', () => {

@@ -3,11 +3,15 @@ import { asInt, asString, dictGet, type PickleValue } from '../pickle/value.ts';
 import { isTorchLegacy } from '../torch/legacy.ts';
 import { isTorchZip } from '../torch/zip.ts';
 import type { FileFormat } from './format.ts';
+import { checkNamedStep } from './named-step.ts';
 import { readTorchObject } from './torch-object.ts';
 import { holdsState } from './training-values.ts';
 
 /** Lightning's own key, always among the first three of the dictionary it saves. */
 const VERSION = 'pytorch-lightning_version';
+
+/** ModelCheckpoint writes the step into a name as `step=100`. */
+export const STEP_IN_NAME = /(?:^|[-_])step=(\d+)/;
 
 /** A `.ckpt` of Lightning: a torch file whose dictionary names the version of Lightning that wrote it. */
 export const lightning: FileFormat = {
@@ -21,6 +25,7 @@ export const lightning: FileFormat = {
     if (holdsState(dictGet(object.value, 'state_dict'))) findings.content.add('weights', `${source.file}: state_dict`);
     if (holdsState(dictGet(object.value, 'optimizer_states'))) findings.content.add('optimizer', `${source.file}: optimizer_states`);
     noteProgress(object.value, source.file, findings);
+    checkNamedStep(source.file.split('/').at(-1) ?? '', STEP_IN_NAME, findings);
   },
 };
 

@@ -7,11 +7,12 @@ import { openMember } from '../source/open-member.ts';
 import { holdsShards, inspectDcp } from './dcp.ts';
 import { readDocument } from './document.ts';
 import type { DirectoryFormat, Probe } from './format.ts';
+import { checkNamedStep } from './named-step.ts';
 import { readObject } from './torch-member.ts';
 
 const CONFIG = 'metadata.json';
 const COMMON = 'common.pt';
-const ITERATION = /^(iter_\d{7,}|release)$/;
+const ITERATION = /^(?:iter_(\d{7,})|release)$/;
 
 /** One `iter_*` directory of Megatron's distributed checkpoints: a DCP directory with the common state and a configuration beside it. */
 export const megatronDist: DirectoryFormat = {
@@ -47,6 +48,7 @@ function inspect(directory: Directory, findings: Findings, probe: Probe): void {
     const message = `${printable(directory.pathOf(CONFIG))} is missing: it is written after the shards, and the loader needs it`;
     findings.add('MEGATRON_NO_CONFIG', { file: directory.pathOf(CONFIG) }, message);
   }
+  checkNamedStep(directory.name, ITERATION, findings);
   inspectIntegrity(directory, findings, payload);
 }
 

@@ -6,6 +6,7 @@ import { dictGet } from '../pickle/value.ts';
 import type { Directory } from '../source/directory.ts';
 import type { DirectoryFormat, Probe } from './format.ts';
 import { membersNamed } from './members.ts';
+import { checkNamedStep } from './named-step.ts';
 import { readObject } from './torch-member.ts';
 import { holdsState } from './training-values.ts';
 
@@ -35,6 +36,7 @@ function inspect(directory: Directory, findings: Findings, probe: Probe): void {
   checkSameLayout(sizes, findings);
   checkModelRanks(directory, ranks, sizes[0] ?? null, findings);
   checkDistributedOptimizer(directory, ranks, sizes, findings);
+  checkNamedStep(directory.name, /^iter_(\d{7,})$/, findings);
 }
 
 interface RankState {

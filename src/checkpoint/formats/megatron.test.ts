@@ -79,11 +79,20 @@ describe('Megatron, distributed', () => {
     expect(codes()).toEqual(['DCP_NO_METADATA']);
   });
 
-  it('warns when the folder is named for another step than it was saved to', () => {
+  it('finds a folder that is named for another iteration than the one inside', () => {
     use('megatron-dist');
     const other = join(folder, '..', 'iter_0000200');
     renameSync(folder, other);
-    expect(inspectPath(other).findings.evidence).toMatchObject([{ code: 'DCP_SAVED_ELSEWHERE', effect: 'warning' }]);
+    expect(inspectPath(other).findings.evidence).toMatchObject([
+      { code: 'DCP_SAVED_ELSEWHERE', effect: 'warning' },
+      { code: 'STEP_NOT_AS_NAMED', effect: 'zombie', expected: '200', found: '100' },
+    ]);
+  });
+
+  it('finds the common state of another save', () => {
+    use('megatron-dist');
+    cpSync(join(FIXTURES, '../other-step/megatron-dist/data/run/iter_0000100/common.pt'), join(folder, 'common.pt'));
+    expect(codes()).toEqual(['STEP_NOT_AS_NAMED']);
   });
 });
 
