@@ -19,6 +19,9 @@ from typing import Any, Callable
 
 LOAD_SECONDS = 60
 
+# A later save of the same training, under the names of the first: what other_step.sh asks for.
+EXTRA_STEPS = int(os.environ.get("HOLDFAST_EXTRA_STEPS", "0"))
+
 # ---------------------------------------------------------------------------------------------- digest
 
 

@@ -1,18 +1,21 @@
-import { lstatSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Place, Subject } from './faults.ts';
 import { type Fixture, readFixtures, WHOLE } from './fixtures.ts';
 
 const PLACES = join(import.meta.dirname, '..', 'fixtures', 'tensor-places.json');
 
+const OTHER = join(import.meta.dirname, '..', 'fixtures', 'other-step');
+
 /** Every committed fixture with what faults need to know of it. */
 export function readSubjects(): readonly Subject[] {
   const places = JSON.parse(readFileSync(PLACES, 'utf8')) as Readonly<Record<string, readonly Place[]>>;
-  return readFixtures().map((fixture) => subjectOf(fixture, places[fixture.id] ?? [], join(WHOLE, fixture.id)));
+  return readFixtures().map((fixture) => subjectOf(fixture, places[fixture.id] ?? []));
 }
 
-export function subjectOf(fixture: Fixture, places: readonly Place[], folder: string): Subject {
-  return { fixture, files: filesBelow(folder), places, other: otherStepInRun(fixture.id, folder) };
+function subjectOf(fixture: Fixture, places: readonly Place[]): Subject {
+  const folder = join(WHOLE, fixture.id);
+  return { fixture, files: filesBelow(folder), places, other: otherSave(fixture.id) ?? otherStepInRun(fixture.id, folder) };
 }
 
 function filesBelow(folder: string): ReadonlyMap<string, number> {
@@ -20,6 +23,12 @@ function filesBelow(folder: string): ReadonlyMap<string, number> {
   return new Map(
     files.map((entry) => join(entry.parentPath, entry.name)).map((path) => [relative(folder, path), lstatSync(path).size] as const),
   );
+}
+
+/** The pieces of a later save of the same training, made by test/frameworks/other_step.sh. */
+function otherSave(id: string): ReadonlyMap<string, string> | null {
+  const folder = join(OTHER, id);
+  return existsSync(folder) ? new Map([...filesBelow(folder).keys()].map((file) => [file, join(folder, file)])) : null;
 }
 
 /** Runs with several checkpoints: the piece of the newest, and the piece of an older one that has its place there. */

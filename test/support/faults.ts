@@ -1,6 +1,6 @@
 import { closeSync, copyFileSync, ftruncateSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Fixture } from './fixtures.ts';
+import { type Fixture, WHOLE } from './fixtures.ts';
 import { type Pieces, piecesOf } from './fault-pieces.ts';
 
 /** A run of bytes that belongs to a tensor, found by the real loader (test/frameworks/tensor_places.py), not by our readers. */
@@ -88,7 +88,9 @@ const PIECE_FAULTS: readonly Fault[] = [
     damages: (subject) =>
       [...piecesOf(subject).shards, ...piecesOf(subject).markers].flatMap((file) => {
         const source = subject.other?.get(file);
-        return source === undefined ? [] : [{ file, apply: (folder: string) => copyFileSync(source, join(folder, file)) }];
+        return source === undefined || isSame(source, join(WHOLE, subject.fixture.id, file))
+          ? []
+          : [{ file, apply: (folder: string) => copyFileSync(source, join(folder, file)) }];
       }),
   },
   {
@@ -123,6 +125,10 @@ const PIECE_FAULTS: readonly Fault[] = [
 ];
 
 export const FAULTS: readonly Fault[] = [...SIZE_FAULTS, ...PAYLOAD_FAULTS, ...PIECE_FAULTS];
+
+function isSame(path: string, other: string): boolean {
+  return readFileSync(path).equals(readFileSync(other));
+}
 
 function empty(path: string): void {
   truncateSync(path, 0);

@@ -14,7 +14,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
-from common import start_fixture, write_fixture
+from common import EXTRA_STEPS, start_fixture, write_fixture
 from loaders.dcp import load
 from makers.launch import leave, torchrun
 from makers.tiny import TinierModel, Training
@@ -36,7 +36,7 @@ def save_on_this_rank() -> None:
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=30, gamma=0.5)
     torch.manual_seed(100 + dist.get_rank())
-    for _ in range(100):
+    for _ in range(100 + EXTRA_STEPS):
         tokens = torch.randint(0, 16, (8,))
         loss = torch.nn.functional.cross_entropy(model(tokens), tokens % 4)
         optimizer.zero_grad()
@@ -48,7 +48,7 @@ def save_on_this_rank() -> None:
         "model": weights,
         "optimizer": optimizer_state,
         "scheduler": scheduler.state_dict(),
-        "step": 100,
+        "step": 100 + EXTRA_STEPS,
         f"rng_{dist.get_rank()}": torch.get_rng_state(),
     }
     dcp.save(state, checkpoint_id="step-100")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 import torch
-from common import start_fixture, write_fixture
+from common import EXTRA_STEPS, start_fixture, write_fixture
 from loaders.deepspeed_zero import load
 from makers.launch import leave, torchrun
 
@@ -23,7 +23,7 @@ def save_on_this_rank(stage: int) -> None:
 
     trained = engine(stage)
     torch.manual_seed(100 + torch.distributed.get_rank())
-    for _ in range(4):
+    for _ in range(4 + EXTRA_STEPS):
         tokens = torch.randint(0, 16, (4,))
         trained.backward(torch.nn.functional.cross_entropy(trained(tokens), tokens % 4))
         trained.step()

@@ -22,7 +22,7 @@ import jax
 import keras
 import numpy as np
 
-from common import start_fixture, write_fixture
+from common import EXTRA_STEPS, start_fixture, write_fixture
 
 VERSIONS = {"keras": keras.__version__, "h5py": h5py.__version__, "jax": jax.__version__}
 STEPS_PER_EPOCH = 25
@@ -62,7 +62,7 @@ def interrupted(backup_dir: Path) -> None:
 def main(out_dir: str) -> None:
     whole = ["weights", "optimizer", "step"]
     trained = build(compiled=True)
-    train(trained, 100, [])
+    train(trained, 100 + EXTRA_STEPS, [])
     bare = build(compiled=False)
     bare.set_weights(trained.get_weights())
     for fixture, model, way, path, form, step, content, checksums in (

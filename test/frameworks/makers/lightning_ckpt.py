@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 import lightning
 import torch
-from common import start_fixture, write_fixture
+from common import EXTRA_STEPS, start_fixture, write_fixture
 from lightning.pytorch.callbacks import ModelCheckpoint
 from loaders.lightning_ckpt import load
 from makers.launch import leave, torchrun
@@ -21,7 +21,7 @@ from makers.lightning_tiny import RANKS, STEPS, TinyModule, trainer
 
 def save_on_this_rank() -> None:
     """What each torchrun worker does, in the folder that gets the checkpoint."""
-    training = trainer(sharded=True)
+    training = trainer(sharded=True, max_steps=STEPS + EXTRA_STEPS)
     training.fit(TinyModule(sharded=True))
     training.save_checkpoint("checkpoints/epoch=0-step=4.ckpt")
     leave()

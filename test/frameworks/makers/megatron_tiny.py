@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 import torch
+from common import EXTRA_STEPS
 from megatron.core import parallel_state
 from megatron.core.dist_checkpointing.mapping import ShardedObject
 from megatron.core.dist_checkpointing.optimizer import (
@@ -20,7 +21,7 @@ from megatron.core.transformer.module import MegatronModule
 from megatron.core.transformer.transformer_config import TransformerConfig
 
 RANKS = 2
-STEPS = 100
+STEPS = 100 + EXTRA_STEPS
 
 
 class TinyParallelModel(MegatronModule):

@@ -24,7 +24,7 @@ from loaders.tensorflow_checkpoints import load, tf  # first: it silences and pi
 import keras
 import numpy as np
 
-from common import start_fixture, write_fixture
+from common import EXTRA_STEPS, start_fixture, write_fixture
 
 VERSIONS = {"tensorflow": tf.__version__, "keras": keras.__version__, "numpy": np.__version__}
 WHOLE = ["weights", "optimizer", "rng", "step"]
@@ -64,7 +64,7 @@ class Training:
 
 def save_one(data: Path, optimizer: Any, options: tf.train.CheckpointOptions | None = None) -> str:
     training = Training(optimizer)
-    training.train_until(100)
+    training.train_until(100 + EXTRA_STEPS)
     tf.train.Checkpoint(**training.tracked).write(str(data / "ckpt-100"), options=options)
     return "ckpt-100.index"
 
