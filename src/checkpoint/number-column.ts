@@ -1,4 +1,4 @@
-const PAGE = 4096;
+const PAGE = 1024;
 
 /** A long list of whole numbers, not negative, four bytes each where that suffices. Grows page by page, so that growing copies nothing. */
 export class NumberColumn {

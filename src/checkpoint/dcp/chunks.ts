@@ -10,6 +10,8 @@ export interface Chunk {
 export interface Chunks {
   readonly length: number;
   at(index: number): Chunk;
+  /** Where the chunk begins. */
+  offsets(index: number): readonly number[];
   /** Elements of the chunk. */
   volume(index: number): number;
 }
@@ -89,6 +91,10 @@ export class ChunkRun implements Chunks {
     };
   }
 
+  offsets(index: number): readonly number[] {
+    return this.#pool.numbers(this.#start + index * 2 * this.#dimensions, this.#dimensions);
+  }
+
   volume(index: number): number {
     return this.#pool.product(this.#start + (index * 2 + 1) * this.#dimensions, this.#dimensions);
   }
@@ -100,6 +106,7 @@ export function joinChunks(first: Chunks, second: Chunks): Chunks {
   return {
     length: first.length + second.length,
     at: (index) => (index < first.length ? first.at(index) : second.at(index - first.length)),
+    offsets: (index) => (index < first.length ? first.offsets(index) : second.offsets(index - first.length)),
     volume: (index) => (index < first.length ? first.volume(index) : second.volume(index - first.length)),
   };
 }
@@ -107,5 +114,5 @@ export function joinChunks(first: Chunks, second: Chunks): Chunks {
 /** Chunks that are held as objects. */
 export function chunkList(chunks: readonly Chunk[]): Chunks {
   const at = (index: number) => chunks[index] as Chunk;
-  return { length: chunks.length, at, volume: (index) => volume(at(index).sizes) };
+  return { length: chunks.length, at, offsets: (index) => at(index).offsets, volume: (index) => volume(at(index).sizes) };
 }

@@ -23,9 +23,7 @@ export class Places {
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(stored.length * 2 + 2))).fill(FREE);
     this.#probes = PROBES * (stored.length + 1);
     for (let index = 0; index < stored.length && this.#probes > 0; index++) {
-      const offsets = stored.offsetsAt(index);
-      const slot = this.#slotOf(stored.nameAt(index), offsets);
-      this.#slots[slot] = index;
+      this.#slots[this.#slotOf(stored.nameIdAt(index), stored.offsetsAt(index))] = index;
     }
     this.#probes += PROBES * (stored.length + 1);
   }
@@ -36,14 +34,15 @@ export class Places {
   }
 
   has(name: string, offsets: readonly number[]): boolean {
-    return this.#slots[this.#slotOf(name, offsets)] !== FREE;
+    return this.#slots[this.#slotOf(this.#idOf(name), offsets)] !== FREE;
   }
 
   /** Looks up the chunks of a tensor; the answer is how many of them have no place. */
   match(name: string, chunks: Chunks): number {
+    const id = this.#idOf(name);
     let missing = 0;
     for (let chunk = 0; chunk < chunks.length; chunk++) {
-      const item = this.#slots[this.#slotOf(name, chunks.at(chunk).offsets)] as number;
+      const item = this.#slots[this.#slotOf(id, chunks.offsets(chunk))] as number;
       if (item === FREE) missing++;
       else this.#chunks[item] = chunk;
     }
@@ -56,8 +55,11 @@ export class Places {
     return chunk === FREE ? null : chunks.volume(chunk);
   }
 
-  #slotOf(name: string, offsets: readonly number[]): number {
-    const id = this.#stored.names.find(name) ?? 0xffff_ffff;
+  #idOf(name: string): number {
+    return this.#stored.names.find(name) ?? 0xffff_ffff;
+  }
+
+  #slotOf(id: number, offsets: readonly number[]): number {
     let hash = Math.imul(id ^ 0x9e37_79b9, 0x85eb_ca6b);
     for (const offset of offsets) {
       hash = Math.imul(hash ^ (hash >>> 15) ^ (offset % 0x1_0000_0000), 0x2c1b_3c6d);
@@ -67,15 +69,9 @@ export class Places {
     let slot = (hash ^ (hash >>> 15)) & mask;
     for (; this.#probes > 0; slot = (slot + 1) & mask) {
       const index = this.#slots[slot] as number;
-      if (index === FREE || this.#isAt(index, id, offsets)) break;
+      if (index === FREE || (this.#stored.nameIdAt(index) === id && this.#stored.isAt(index, offsets))) break;
       this.#probes--;
     }
     return slot;
-  }
-
-  #isAt(index: number, id: number, offsets: readonly number[]): boolean {
-    if (this.#stored.nameIdAt(index) !== id) return false;
-    const found = this.#stored.offsetsAt(index);
-    return found.length === offsets.length && found.every((offset, dimension) => offset === offsets[dimension]);
   }
 }

@@ -63,6 +63,14 @@ export class StoredTable {
     return this.names.at(this.#name.at(index));
   }
 
+  /** True when the item is the chunk that begins there; an object begins nowhere. */
+  isAt(index: number, offsets: readonly number[]): boolean {
+    const place = this.#place.at(index);
+    if (Math.max(0, Math.floor(this.#places.at(place) / 2) - 1) !== offsets.length) return false;
+    for (let at = 0; at < offsets.length; at++) if (this.#places.at(place + 1 + at) !== offsets[at]) return false;
+    return true;
+  }
+
   /** The offsets of a chunk; none for an object. */
   offsetsAt(index: number): number[] {
     const place = this.#place.at(index);

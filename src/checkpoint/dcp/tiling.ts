@@ -42,7 +42,7 @@ function hasOverlap(chunks: Chunks, budget: PairBudget): boolean {
 
 /** The indexes of the chunks by their first offset, in which writers mostly list them already. */
 function orderByStart(chunks: Chunks): Int32Array {
-  const starts = Float64Array.from({ length: chunks.length }, (_, index) => chunks.at(index).offsets[0] ?? 0);
+  const starts = Float64Array.from({ length: chunks.length }, (_, index) => chunks.offsets(index)[0] ?? 0);
   const order = Int32Array.from(starts, (_, index) => index);
   const isSorted = starts.every((start, index) => index === 0 || (starts[index - 1] as number) <= start);
   return isSorted ? order : order.sort((a, b) => (starts[a] as number) - (starts[b] as number));

@@ -8,6 +8,9 @@ const FIRST_WINDOW = 1024;
 const LARGEST_WINDOW = 64 * 1024;
 const NEWLINE = 0x0a;
 
+/** Pickles of one kind use the same words. */
+const texts = new TextCache();
+
 /**
  * Reads forward through a source in windows. They grow with what has been read, so that a small pickle in front of large data costs a
  * small read, and payloads that are skipped are never read at all.
@@ -19,7 +22,6 @@ export class PickleCursor {
   #windowStart = 0;
   #nextWindow = FIRST_WINDOW;
   #lent: Buffer | undefined;
-  readonly #texts = new TextCache();
   /** Where the walk has to end; bytes that are passed over move it on. */
   #limit: number;
   readonly #mostBytes: number;
@@ -103,7 +105,7 @@ export class PickleCursor {
   text(length: number): string | null {
     const index = this.#ensure(length);
     this.position += length;
-    return this.#texts.read(this.#window, index, index + length) ?? textOfUtf8(this.#window.subarray(index, index + length));
+    return texts.read(this.#window, index, index + length) ?? textOfUtf8(this.#window.subarray(index, index + length));
   }
 
   /** The next bytes, as a view that is valid until the next read. `length` must be small. */
