@@ -3,6 +3,7 @@ import { accessSync, constants, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureProcess } from './support/process.ts';
+import { torchPython } from './support/saver.ts';
 import type { Bound, Suite, Variant } from './support/suite.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -94,9 +95,4 @@ function deepBounds(ours: string, reference: string): readonly Bound[] {
 async function selfTimed(command: readonly string[]): Promise<{ seconds: number; peakBytes: number }> {
   const { stdout, peakBytes } = await measureProcess(command);
   return { seconds: Number(stdout.trim()), peakBytes };
-}
-
-function torchPython(): string | null {
-  const setup = spawnSync('bash', [join(ROOT, 'test', 'frameworks', 'setup.sh'), 'torch'], { encoding: 'utf8' });
-  return /^torch=(.+)$/m.exec(setup.stdout)?.[1] ?? null;
 }
