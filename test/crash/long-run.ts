@@ -3,12 +3,13 @@ import { createRng, type Rng } from '../../src/core/rng.ts';
 import { runCampaign } from './injection/campaign.ts';
 import { findStrace } from './injection/strace.ts';
 import { SUBJECTS } from './injection/subjects.ts';
+import { cutPower } from './power/cuts.ts';
 import { fastFolder } from './states/scenario.ts';
 import { runRounds } from './writers/rounds.ts';
 
 /**
- * `npm run crash:long -- --part writers --count 2000 --seed 1`, `npm run crash:long -- --part injections --count 10000 --seed 1`: the long runs
- * whose figures stand in docs/crash-proof.md.
+ * `npm run crash:long -- --part writers|injections|cuts --count 2000 --seed 1`: the long runs whose figures stand in docs/crash-proof.md. The
+ * count is of rounds, of injections, or of power cuts of each file system.
  */
 const { values } = parseArgs({
   options: {
@@ -52,11 +53,31 @@ async function inject(count: number, rng: Rng, minutes: number) {
   return { faults, injections: made, ...ends, bySubject, byFault };
 }
 
+async function cut(count: number, rng: Rng) {
+  const faults: string[] = [];
+  const byFileSystem: Record<string, unknown> = {};
+  for (const kind of ['ext4', 'xfs', 'btrfs'] as const) {
+    const { faults: found, ...figures } = await cutPower(kind, count, rng.fork(kind));
+    byFileSystem[kind] = figures;
+    faults.push(...found.map((fault) => `${kind}: ${fault}`));
+  }
+  return { faults, byFileSystem };
+}
+
+function runPart(count: number, rng: Rng) {
+  switch (values.part) {
+    case 'injections':
+      return inject(count, rng, Number(values.minutes));
+    case 'cuts':
+      return cut(count, rng);
+    default:
+      return runRounds(count, rng);
+  }
+}
+
 const begun = Date.now();
 const [count, seeded] = [Number(values.count), createRng(Number(values.seed))];
-const { faults, ...figures } = await (values.part === 'injections'
-  ? inject(count, seeded, Number(values.minutes))
-  : runRounds(count, seeded));
+const { faults, ...figures } = await runPart(count, seeded);
 for (const fault of faults) process.stderr.write(`${fault}\n`);
 const seconds = Math.round((Date.now() - begun) / 1000);
 process.stdout.write(`${JSON.stringify({ ...values, ...figures, faults: faults.length, seconds }, null, 2)}\n`);
