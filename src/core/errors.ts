@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 import type { ExitCode } from './exit-codes.ts';
 
@@ -34,5 +35,7 @@ export function toError(thrown: unknown): Error {
 /** The system's error code (`ENOENT`, `EIO`, …) of a thrown value, or null. */
 export function systemCode(thrown: unknown): string | null {
   if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return null;
+  // Node has no name for a used-up quota and says "Unknown system error".
+  if ('errno' in thrown && thrown.errno === -constants.errno.EDQUOT) return 'EDQUOT';
   return typeof thrown.code === 'string' ? thrown.code : null;
 }
