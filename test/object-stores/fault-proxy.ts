@@ -82,12 +82,13 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, way:
     return;
   }
   const response = await answered;
+  // What the store has taken it has, whether or not the answer arrives.
+  sessions.watch(incoming, response);
   if (fault?.kind === 'lose-response') {
     for await (const chunk of response) void chunk;
     incoming.socket.resetAndDestroy();
     return;
   }
-  sessions.watch(incoming, response);
   await answer(response, outgoing, way);
 }
 

@@ -299,14 +299,17 @@ describe.each(SERVERS)('ship and fetch with the real %s', (name) => {
     });
 
     it('bytes that change on the way are sent again, and received again', async () => {
-      let flips = 0;
-      await using way = await through(({ method, headers }) => {
+      // Every transfer is damaged once: the first time a range is asked for, and the first time bytes go to an address.
+      const seen = new Set<string>();
+      await using way = await through(({ method, path, headers }) => {
         const isLarge = Number(headers['content-length'] ?? 0) > 1_000_000 || headers.range !== undefined;
-        if (!isLarge || ++flips % 4 !== 1) return null;
+        const transfer = `${method} ${path} ${headers.range ?? ''}`;
+        if (!isLarge || seen.has(transfer)) return null;
+        seen.add(transfer);
         return { kind: method === 'GET' ? 'flip-response' : 'flip-request' };
       });
       const shipped = await runHoldfast(['ship', way.run, way.url], way.env);
-      // Google's checksum is over the whole object, so there the copy is refused, and made anew by the next run.
+      // A Google object that goes in one piece is only compared afterwards: the copy is refused, and made anew by the next run.
       if (shipped.code !== 0) {
         expect(shipped.stderr).toContain('CHECKSUM_MISMATCH');
         expect((await runHoldfast(['ship', way.run, way.url], server.env)).code).toBe(0);

@@ -33,3 +33,5 @@ export function isTransientStatus(status: number): boolean {
 
 /** The reason when an upload in progress was ended by somebody else: it can only be begun anew. */
 export const UPLOAD_GONE = 'NoSuchUpload';
+/** The reason when a store holds other bytes than were sent. */
+export const WRONG_BYTES = 'CHECKSUM';

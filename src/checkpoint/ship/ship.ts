@@ -9,7 +9,7 @@ import type { SealedCheckpoint } from '../store/scan.ts';
 import type { Store } from '../store/store.ts';
 import type { ObjectPlan, ObjectStore, PartBody } from './backend.ts';
 import { combineCrc32c } from './crc-combine.ts';
-import { RequestFailure, UPLOAD_GONE } from './failure.ts';
+import { RequestFailure, UPLOAD_GONE, WRONG_BYTES } from './failure.ts';
 import type { Journal } from './journal.ts';
 import { fileKey, manifestKey } from './keys.ts';
 import { compareStored, planBytes, planObject } from './plan.ts';
@@ -53,7 +53,7 @@ export interface Shipped {
 
 /** Uploads below the prefix that nobody has touched for this long, and that no journal here knows, are nobody's. */
 const ABANDONED_MS = 24 * 60 * 60_000;
-/** How often an upload that somebody else removed is begun anew. */
+/** How often an upload that cannot be finished is begun anew. */
 const MAX_RESTARTS = 3;
 
 /**
@@ -181,11 +181,22 @@ async function shipInParts({ key, plan, body }: { key: string; plan: ObjectPlan;
       journal.end(key);
       return;
     } catch (thrown) {
-      const isGone = thrown instanceof HoldfastError && thrown.cause instanceof RequestFailure && thrown.cause.reason === UPLOAD_GONE;
-      if (!isGone || restarts >= MAX_RESTARTS) throw thrown;
+      if (!isLost(thrown) || restarts >= MAX_RESTARTS) throw thrown;
+      // The answer to the last part may be all that was lost.
+      if (await isThere(remote, key, plan)) {
+        await remote.removeUploads(key);
+        journal.end(key);
+        return;
+      }
       tally.have(-done);
     }
   }
+}
+
+/** Nobody can go on with the upload: somebody ended it, or bytes in it were damaged on the way while the file here is as it was sealed. */
+function isLost(thrown: unknown): boolean {
+  if (!(thrown instanceof HoldfastError) || !(thrown.cause instanceof RequestFailure)) return false;
+  return thrown.cause.reason === UPLOAD_GONE || thrown.cause.reason === WRONG_BYTES;
 }
 
 /** Asks the store what it holds. One that keeps no checksum has to hand the bytes back. */

@@ -1,5 +1,5 @@
 import type { ObjectPlan, PartBody, PlannedPart, Upload, UploadMemory } from '../backend.ts';
-import { RequestFailure, UPLOAD_GONE } from '../failure.ts';
+import { RequestFailure, UPLOAD_GONE, WRONG_BYTES } from '../failure.ts';
 import { type Origin, parseOrigin } from '../http/connect.ts';
 import { compareStored, encodeCrc32c } from '../plan.ts';
 import { withRetries } from '../retry.ts';
@@ -76,7 +76,7 @@ async function persisted(client: GcsClient, { origin, path }: Session, plan: Obj
     origin,
     path,
     headers: { 'content-range': `bytes */${plan.size}` },
-    accept: [INCOMPLETE, 404, 410, 499],
+    accept: [INCOMPLETE, 400, 404, 410, 499],
   });
   if (response.status === INCOMPLETE) return reached(response.headers.range);
   if (response.status >= 300) return null;
@@ -89,6 +89,11 @@ async function persisted(client: GcsClient, { origin, path }: Session, plan: Obj
 function reached(range: string | undefined): number {
   const match = /-(\d+)$/.exec(range ?? '');
   return match === null ? 0 : Number(match[1]) + 1;
+}
+
+/** The store holds, or refuses to finish, something else than was promised. */
+function isDamaged(thrown: unknown): boolean {
+  return thrown instanceof RequestFailure && (thrown.reason === WRONG_BYTES || thrown.status === 400);
 }
 
 class ResumableUpload implements Upload {
@@ -113,6 +118,17 @@ class ResumableUpload implements Upload {
     await withRetries(this.#client.options, async (attempt) => {
       if (attempt > 1) await this.#ask();
       while (this.#reached < end) await this.#send(end, plan.size, body);
+    }).catch((thrown: unknown) => {
+      // Bytes that were damaged on the way stay in the session: nobody may go on with it.
+      if (!isDamaged(thrown)) throw thrown;
+      this.#options.memory.delete(this.#options.name);
+      throw new RequestFailure({
+        message: 'the store holds other bytes than were sent',
+        reason: WRONG_BYTES,
+        status: 200,
+        isTransient: false,
+        cause: thrown,
+      });
     });
   }
 
