@@ -9,16 +9,19 @@ const MAX_WORKERS = 8;
 /** Less than this is hashed at once by the main thread: starting threads would take longer. */
 const INLINE_BYTES = 16 * 1024 * 1024;
 
+interface PoolOptions {
+  readonly signal: AbortSignal;
+  readonly onResults: (results: readonly TaskResult[], batch: Batch) => void;
+  readonly maxWorkers?: number;
+}
+
 /** Has the batches done, by worker threads where that pays, a batch at a time each, and hands the results over as they come. */
-export async function runBatches(
-  batches: readonly Batch[],
-  { signal, onResults }: { signal: AbortSignal; onResults: (results: readonly TaskResult[], batch: Batch) => void },
-): Promise<void> {
+export async function runBatches(batches: readonly Batch[], { signal, onResults, maxWorkers = MAX_WORKERS }: PoolOptions): Promise<void> {
   if (batches.reduce((sum, { bytes }) => sum + bytes, 0) <= INLINE_BYTES) {
     for (const batch of batches) onResults(await hashBatch(batch), batch);
     return;
   }
-  const count = Math.min(batches.length, MAX_WORKERS, Math.max(2, availableParallelism()));
+  const count = Math.min(batches.length, maxWorkers, Math.max(2, availableParallelism()));
   const workers = Array.from({ length: count }, startWorker);
   let next = 0;
   try {

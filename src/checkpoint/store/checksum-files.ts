@@ -8,17 +8,17 @@ import { BATCH_BYTES, type Batch, type Task, type TaskResult } from '../deep/tas
 import { PART_BYTES, type SealedFile } from './manifest.ts';
 import { writeBack } from './write-back.ts';
 
+/** Bytes in the page cache that one thread reads faster than a second one starts. */
+const MANY_BYTES = 256 * 1024 * 1024;
+
 export interface FileToRead {
   readonly path: string;
   readonly size: number;
 }
 
 export interface ChecksumOptions {
-  /**
-   * The bytes were written or read a moment ago: one thread is faster than any disk then, and needs less memory. Else several read at a
-   * time, so that the disk is busy.
-   */
-  readonly isHot?: boolean;
+  /** How many read at a time, each about 14 MB; by default enough to keep a disk busy. One is this thread itself. */
+  readonly threads?: number;
   readonly signal?: AbortSignal;
   readonly onBytes?: (done: number, total: number) => void;
 }
@@ -41,7 +41,7 @@ export async function checksumFiles(folder: string, files: readonly FileToRead[]
   const signal = options.signal ?? new AbortController().signal;
   const sums: string[][] = files.map(({ size }) => Array.from({ length: Math.ceil(size / PART_BYTES) }, () => ''));
   const problems: PartProblem[] = [];
-  const total = files.reduce((sum, { size }) => sum + size, 0);
+  const total = bytesOf(files);
   let done = 0;
   const onResults = (results: readonly TaskResult[], batch: Batch): void => {
     for (const result of results) take(result, files, sums, problems);
@@ -49,8 +49,8 @@ export async function checksumFiles(folder: string, files: readonly FileToRead[]
     options.onBytes?.(done, total);
   };
   const batches = planParts(folder, files);
-  if (options.isHot === true) await runHere(batches, signal, onResults);
-  else await runBatches(batches, { signal, onResults });
+  if (options.threads === 1) await runHere(batches, signal, onResults);
+  else await runBatches(batches, { signal, onResults, ...(options.threads === undefined ? {} : { maxWorkers: options.threads }) });
   signal.throwIfAborted();
   return { files: files.map(({ path, size }, index) => ({ path, size, crc32c: sums[index] ?? [] })), problems };
 }
@@ -85,7 +85,7 @@ export async function sealFiles(
 ): Promise<readonly SealedFile[]> {
   const [written, checksummed] = await Promise.allSettled([
     writeBack(folder, files, options.signal),
-    checksumFiles(folder, files, { isHot: true, ...options }),
+    checksumFiles(folder, files, { threads: bytesOf(files) < MANY_BYTES ? 1 : 2, ...options }),
   ]);
   if (written.status === 'rejected') throw written.reason;
   if (checksummed.status === 'rejected') throw checksummed.reason;
@@ -98,6 +98,10 @@ export async function sealFiles(
       ? 'Nothing was committed. Look at the volume before the next save.'
       : 'Somebody is still writing the checkpoint: seal it when its writer is done.',
   });
+}
+
+function bytesOf(files: readonly FileToRead[]): number {
+  return files.reduce((sum, { size }) => sum + size, 0);
 }
 
 function planParts(folder: string, files: readonly FileToRead[]): readonly Batch[] {

@@ -13,9 +13,13 @@ import { walkFiles } from './walk-files.ts';
 describe('checksums taken while a save goes on', () => {
   it('are those of the receipt, and what was not told or changed since is read again', async () => {
     const late = await sealed(() => undefined);
-    const early = await sealed((checksums, data) => {
-      for (const name of ['a', 'b', 'deep/c', 'nothing-there', 'deep']) checksums.add(name);
-      return checksums.of(walkFiles(realFs, data).files).then(() => undefined);
+    const early = await sealed(async (checksums, data) => {
+      const known: (string | undefined)[] = [];
+      for (const name of ['a', 'b', 'deep/c', 'nothing-there', 'deep']) {
+        checksums.add(name);
+        known.push((await checksums.of(walkFiles(realFs, data).files)).findLast((file) => file !== null)?.path);
+      }
+      expect(known).toEqual(['a', 'b', 'deep/c', 'deep/c', 'deep/c']);
     });
     expect(early.files).toEqual(late.files);
   });
@@ -36,10 +40,11 @@ describe('checksums taken while a save goes on', () => {
     const checksums = new EarlyChecksums(realFs, run.path);
     writeFileSync(join(run.path, 'a'), 'bytes');
     const found = walkFiles(realFs, run.path).files.filter(({ path }) => path === 'a');
-    checksums.add('a');
     rmSync(join(run.path, 'a'));
+    checksums.add('a');
     expect(await checksums.of(found)).toEqual([null]);
     await checksums.stop();
+    writeFileSync(join(run.path, 'a'), 'bytes');
     checksums.add('a');
     expect(await checksums.of(found)).toEqual([null]);
   });

@@ -15,8 +15,9 @@ export class EarlyChecksums {
   readonly #fs: DurableFs;
   readonly #folder: string;
   readonly #taken = new Map<string, { readonly file: FoundFile; readonly sealed: SealedFile }>();
-  readonly #given = new AbortController();
-  #last: Promise<void> = Promise.resolve();
+  readonly #stopped = new AbortController();
+  #waiting: string[] = [];
+  #reading: Promise<void> | null = null;
   #failure: { readonly error: unknown } | null = null;
 
   /** `folder` is where the save's data is staged. */
@@ -27,12 +28,17 @@ export class EarlyChecksums {
 
   /** The writer of this file, a path below the folder, is done with it. */
   add(path: string): void {
-    this.#last = this.#last.then(() => this.#take(path));
+    this.#waiting.push(path);
+    this.#reading ??= this.#read();
   }
 
-  /** Waits for all that were added; then the checksums of each file that is still as it was, null for the others. */
+  /**
+   * The save is over: the checksums of each file that was read by now and is still as it was, null for the others. With no writer to leave
+   * a core to, these are read faster together.
+   */
   async of(files: readonly FoundFile[]): Promise<readonly (SealedFile | null)[]> {
-    await this.#last;
+    this.#waiting = [];
+    await this.#reading;
     // The kernel may tell an error of the disk only once: no later sync can be trusted to meet it again.
     if (this.#failure !== null) throw this.#failure.error;
     return files.map((file) => {
@@ -43,18 +49,23 @@ export class EarlyChecksums {
 
   /** The save was given up: nothing more is read. */
   async stop(): Promise<void> {
-    this.#given.abort();
-    await this.#last;
+    this.#stopped.abort();
+    await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    for (let path = this.#waiting.shift(); path !== undefined; path = this.#waiting.shift()) await this.#take(path);
+    this.#reading = null;
   }
 
   async #take(path: string): Promise<void> {
-    const { signal } = this.#given;
+    const { signal } = this.#stopped;
     if (signal.aborted || this.#failure !== null) return;
     const file = this.#look(path);
     if (file === null) return;
     const [written, summed] = await Promise.allSettled([
       writeBack(this.#folder, [file], signal),
-      checksumFiles(this.#folder, [file], { isHot: true, signal }),
+      checksumFiles(this.#folder, [file], { threads: 1, signal }),
     ]);
     if (written.status === 'rejected') {
       if (!signal.aborted && !isCode(written.reason, 'ENOENT')) this.#failure = { error: written.reason };
