@@ -35,6 +35,16 @@ describe('checksums taken while a save goes on', () => {
     expect(await checksums.of(look())).toEqual([null]);
   });
 
+  it('let the save fail when the disk did: a later sync might not hear of it', async () => {
+    using run = testRun();
+    writeFileSync(join(run.path, 'a'), 'bytes');
+    // Large by its looks, and then no way leads to it.
+    const fs = { ...realFs, stat: () => ({ kind: 'file', size: 17 * 2 ** 20, mtimeMs: 0, device: 1, inode: 1 }) as const };
+    const checksums = new EarlyChecksums(fs, run.path);
+    checksums.add('a/b');
+    await expect(checksums.of([])).rejects.toMatchObject({ code: 'ENOTDIR' });
+  });
+
   it('harm nobody when the file is gone by then, or the save was given up', async () => {
     using run = testRun();
     const checksums = new EarlyChecksums(realFs, run.path);
