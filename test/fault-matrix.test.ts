@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exceptionFor, isCovered } from './support/fault-exceptions.ts';
-import { type Answer, answerOf, type Damaged, damageAll, isFound, verifyAll } from './support/fault-run.ts';
+import { answers, complaint } from './support/fault-judgement.ts';
+import { damageAll } from './support/fault-run.ts';
 import { readSubjects } from './support/fault-subjects.ts';
 import { WHOLE } from './support/fixtures.ts';
 import { tempFolder } from './support/temp-folder.ts';
@@ -17,63 +17,3 @@ describe.each(subjects.map((subject) => ({ id: subject.fixture.id, subject })))(
     expect(damaged.length).toBeGreaterThan(0);
   });
 });
-
-interface Answered {
-  readonly damaged: Damaged;
-  readonly quick: Answer;
-  readonly deep: Answer;
-}
-
-async function answers(damaged: readonly Damaged[]): Promise<readonly Answered[]> {
-  const [{ subject } = { subject: null }] = damaged;
-  if (subject === null) return [];
-  const wholePath = join(WHOLE, subject.fixture.id, subject.fixture.path);
-  const paths = [wholePath, ...damaged.map(({ path }) => path)];
-  const [wholeQuick, ...quick] = await verifyAll(paths, 'quick');
-  const [wholeDeep, ...deep] = await verifyAll(paths, 'deep');
-  if (wholeQuick === undefined || wholeDeep === undefined) throw new Error(`no report on ${wholePath}`);
-  return damaged.map((one, index) => ({
-    damaged: one,
-    quick: answerOf(quick[index] ?? wholeQuick, wholeQuick),
-    deep: answerOf(deep[index] ?? wholeDeep, wholeDeep),
-  }));
-}
-
-/** What is wrong with the answers, with the evidence; nothing when they are as they must be. */
-function complaint({ damaged, quick, deep }: Answered): readonly unknown[] {
-  const { fault, subject, damage } = damaged;
-  const exception = exceptionFor(damaged);
-  const owed = exception === null ? owes(damaged) : (`exception: ${exception.instead}` as const);
-  const { deserves } = subject.fixture;
-  const isSame = quick.verdict === deserves.quick && deep.verdict === deserves.deep;
-  const isRight = {
-    quick: () => isFound(quick, subject) && isFound(deep, subject),
-    deep: () => isFound(deep, subject),
-    nothing: () => true,
-    mention: () => isFound(quick, subject) || (quick.codes.length > 0 && quick.verdict === deserves.quick),
-    tracker: () => quick.codes.some((code) => code.startsWith('TRACKER_')),
-    same: () => isSame,
-    // Exceptions are asserted too, so that they leave the list when a reader learns to do better.
-    'exception: deep': () => !isFound(quick, subject) && isFound(deep, subject),
-    'exception: warning': () => isSame && quick.codes.length > 0,
-    'exception: nothing': () => isSame && quick.codes.length === 0,
-  }[owed]();
-  if (isRight) return [];
-  const evidence = quick.report.checkpoints.flatMap(({ evidence: found }) => found).map(({ code, message }) => `${code}: ${message}`);
-  return [{ fault: fault.id, file: damage.file, owed, quick: quick.verdict, deep: deep.verdict, codes: quick.codes, evidence }];
-}
-
-function owes(damaged: Damaged): 'quick' | 'deep' | 'nothing' | 'mention' | 'tracker' | 'same' {
-  switch (damaged.fault.kind) {
-    case 'structural':
-      return 'quick';
-    case 'payload':
-      return isCovered(damaged) ? 'deep' : 'nothing';
-    case 'extra':
-      return 'mention';
-    case 'tracker':
-      return 'tracker';
-    case 'benign':
-      return 'same';
-  }
-}

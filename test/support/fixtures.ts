@@ -15,6 +15,7 @@ export interface Fixture {
   readonly checksums: 'all' | 'some' | 'none';
   readonly deserves: { readonly quick: Verdict; readonly deep: Verdict };
   readonly digest: string;
+  readonly versions: Readonly<Record<string, string>>;
 }
 
 export const WHOLE = join(import.meta.dirname, '..', 'fixtures', 'whole');

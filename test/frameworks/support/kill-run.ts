@@ -76,10 +76,10 @@ export class KillRun {
     return { delay, victim, isComplete, quick: verdicts(quick), deep: verdicts(deep), evidence };
   }
 
-  async #save(kill_after: number | null, victim: number | null): Promise<SaveAnswer> {
+  #save(kill_after: number | null, victim: number | null): Promise<SaveAnswer> {
     rmSync(this.#scratch, { recursive: true, force: true });
     mkdirSync(this.#scratch, { recursive: true });
-    return await this.#process.ask<SaveAnswer>({ writer: this.writer, save: this.#scratch, kill_after, victim });
+    return this.#process.ask<SaveAnswer>({ writer: this.writer, save: this.#scratch, kill_after, victim });
   }
 
   #load(): Promise<LoadAnswer> {
