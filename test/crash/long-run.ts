@@ -21,7 +21,7 @@ const { values } = parseArgs({
 });
 
 /** Errors come so often at each system call of a campaign; kills once at every second. */
-const ERROR_ROUNDS = 6;
+const ERROR_ROUNDS = 8;
 
 async function inject(count: number, rng: Rng, minutes: number) {
   const started = Date.now();
@@ -30,7 +30,7 @@ async function inject(count: number, rng: Rng, minutes: number) {
   const ends = { killed: 0, refused: 0, unharmed: 0 };
   const [bySubject, byFault]: [Record<string, number>, Record<string, number>] = [{}, {}];
   const faults: string[] = [];
-  let made = 0;
+  let [made, places, possible] = [0, 0, 0];
   for (let campaign = 0; made < count && Date.now() - started < minutes * 60_000; campaign++) {
     const subject = SUBJECTS[campaign % SUBJECTS.length] ?? 'save';
     const shape = { bytes: rng.integer(100, 100_000), ranks: rng.integer(1, 3) };
@@ -44,13 +44,15 @@ async function inject(count: number, rng: Rng, minutes: number) {
         fault === 'SIGKILL' ? positions.filter(() => rng.next() < 0.5) : Array.from({ length: ERROR_ROUNDS }, () => positions).flat(),
     });
     made += result.made;
+    places += result.places.size;
+    possible += result.possible;
     faults.push(...result.faults);
     bySubject[subject] = (bySubject[subject] ?? 0) + result.made;
     for (const [name, times] of result.counts) byFault[name] = (byFault[name] ?? 0) + times;
     for (const end of ['killed', 'refused', 'unharmed'] as const) ends[end] += result.ends[end];
     process.stderr.write(`${made} injections, ${faults.length} faults\n`);
   }
-  return { faults, injections: made, ...ends, bySubject, byFault };
+  return { faults, injections: made, places, possible, ...ends, bySubject, byFault };
 }
 
 async function cut(count: number, rng: Rng) {

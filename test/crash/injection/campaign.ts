@@ -28,6 +28,8 @@ export interface CampaignResult {
   readonly ends: { killed: number; refused: number; unharmed: number };
   /** By system call and fault: `fsync EIO`. */
   readonly counts: Map<string, number>;
+  /** Uses of calls that got a fault: `fsync EIO 3`. */
+  readonly places: Set<string>;
   readonly faults: string[];
 }
 
@@ -36,7 +38,14 @@ const SCRIPT = fileURLToPath(new URL('subject.ts', import.meta.url));
 
 /** Traces the subject once to see its system calls, then lets a fault come at each of them, and looks what is left. */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
-  const result: CampaignResult = { possible: 0, made: 0, ends: { killed: 0, refused: 0, unharmed: 0 }, counts: new Map(), faults: [] };
+  const result: CampaignResult = {
+    possible: 0,
+    made: 0,
+    ends: { killed: 0, refused: 0, unharmed: 0 },
+    counts: new Map(),
+    places: new Set(),
+    faults: [],
+  };
   await prepare(options.subject, join(options.folder, 'before'), options.shape);
   for (const target of await planTargets(options)) {
     const positions = Array.from({ length: target.count }, (_, index) => index);
@@ -67,9 +76,6 @@ async function planTargets(options: CampaignOptions): Promise<Target[]> {
   });
 }
 
-/** Of the calls of a whole run. Not one half: the positions at which faults come must wander through all of them. */
-const STRIDE_SHARE = 0.55;
-
 /**
  * Lets the fault come at the given position of the first run, and, where the process lives on, again and again, each time at another position of
  * one of the further runs. A run in which it did not come is not counted.
@@ -77,20 +83,25 @@ const STRIDE_SHARE = 0.55;
 async function tryRuns(options: CampaignOptions, target: Target, positions: readonly number[], result: CampaignResult): Promise<void> {
   const { call, fault, before, count } = target;
   const nth = before + 1 + (positions[0] ?? 0);
-  // A run that is refused uses fewer calls: about one fault comes to each run.
-  const stride = fault === 'SIGKILL' ? undefined : Math.floor(count * STRIDE_SHARE) + 1;
-  const traced = await traceSubject(options, positions.length, `trace=${TRACED}`, injectArgument({ call, nth, fault }, stride));
+  const stride = fault === 'SIGKILL' ? undefined : count + 1;
+  const traced = await traceSubject(
+    { ...options, idle: [call, String(count)] },
+    positions.length,
+    `trace=${TRACED}`,
+    injectArgument({ call, nth, fault }, stride),
+  );
   for (const [index, run] of traced.entries()) {
     if (index === 0 || index > positions.length) continue;
-    const isHit = fault === 'SIGKILL' ? run.end === 'killed' : run.injected > 0;
+    const isHit = fault === 'SIGKILL' ? run.end === 'killed' : run.injected !== null;
     if (!isHit) continue;
     result.made += 1;
     result.ends[run.end === 'killed' ? 'killed' : run.end === 'answered' ? 'unharmed' : 'refused'] += 1;
     const name = `${call} ${fault}`;
+    result.places.add(`${name} ${run.injected ?? nth - before}`);
     result.counts.set(name, (result.counts.get(name) ?? 0) + 1);
     const faults = await faultsAfter(options, runFolder(options, index), run.end === 'answered');
     if (run.end.startsWith('failed')) faults.push(`no reason was given: ${run.end}`);
-    result.faults.push(...faults.map((one) => `${options.subject}: ${name} near ${nth - before}: ${one}`));
+    result.faults.push(...faults.map((one) => `${options.subject}: ${name} at ${run.injected ?? nth - before}: ${one}`));
   }
   for (let index = 0; index <= positions.length; index++) rmSync(runFolder(options, index), { recursive: true, force: true });
 }
@@ -100,8 +111,12 @@ function runFolder({ folder }: CampaignOptions, index: number): string {
 }
 
 /** Runs the subject once to warm up and then `count` times, each in a copy of the run's folder; gives what the trace shows of each. */
-async function traceSubject(options: CampaignOptions, count: number, ...expressions: string[]): Promise<TracedRun[]> {
-  const { strace, subject, shape, folder, isSabotaged = false } = options;
+async function traceSubject(
+  options: CampaignOptions & { readonly idle?: readonly string[] },
+  count: number,
+  ...expressions: string[]
+): Promise<TracedRun[]> {
+  const { strace, subject, shape, folder, isSabotaged = false, idle = ['', '0'] } = options;
   const runs = Array.from({ length: count + 1 }, (_, index) => runFolder(options, index));
   for (const run of runs) {
     rmSync(run, { recursive: true, force: true });
@@ -109,7 +124,7 @@ async function traceSubject(options: CampaignOptions, count: number, ...expressi
   }
   const output = join(folder, 'trace');
   const manner = isSabotaged ? 'sabotage' : 'plain';
-  const node = [process.execPath, SCRIPT, subject, String(shape.bytes), String(shape.ranks), manner, ...runs];
+  const node = [process.execPath, SCRIPT, subject, String(shape.bytes), String(shape.ranks), manner, ...idle, ...runs];
   const tracing = ['-f', '-qq', '-o', output, ...expressions.flatMap((expression) => ['-e', expression])];
   // Its exit code does not matter: it may be killed, and the marks in the trace tell the rest.
   await new Promise<void>((resolve) => {

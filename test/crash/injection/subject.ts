@@ -5,15 +5,19 @@ import { type DurableFs, realFs } from '../../../src/checkpoint/store/durable-fs
 import { removeTree } from '../../../src/checkpoint/store/delete-tree.ts';
 import { prune } from '../../../src/checkpoint/store/prune.ts';
 import { HoldfastError } from '../../../src/core/errors.ts';
+import { createRng } from '../../../src/core/rng.ts';
 import { openWith, saveSteps } from '../store-driver.ts';
+import type { Call } from './strace.ts';
+import { stumble } from './stumble.ts';
 import { mark } from './trace.ts';
 import { SUBJECT_STEP, type Subject } from './subjects.ts';
 
 /**
- * `node subject.ts save|seal|prune BYTES RANKS plain|sabotage WARM RUN…`: does it once in each of the runs, between marks that a trace shows. The
- * first is there so that everything is loaded before a fault can come.
+ * `node subject.ts save|seal|prune BYTES RANKS plain|sabotage CALL SPAN WARM RUN…`: does it once in each of the runs, between marks that a trace
+ * shows. The first is there so that everything is loaded before a fault can come; before each after the second the call is used up to SPAN times
+ * for nothing, so that faults at every so many uses come to a different one of each run.
  */
-const [subject = '', bytes = '', ranks = '', manner = '', ...runs] = process.argv.slice(2);
+const [subject = '', bytes = '', ranks = '', manner = '', call = '', span = '', ...runs] = process.argv.slice(2);
 
 const PIECE_BYTES = 16 * 1024;
 
@@ -44,7 +48,10 @@ async function act(run: string): Promise<void> {
   }
 }
 
+const rng = createRng(runs.length);
 for (const [index, run] of runs.entries()) {
+  existsSync(mark('stumbles', index));
+  if (index > 1) stumble(call as Call, rng.integer(0, Number(span)));
   existsSync(mark('begins', index));
   try {
     await act(run);
@@ -55,4 +62,4 @@ for (const [index, run] of runs.entries()) {
     existsSync(mark(isRefused ? 'refused' : `failed-${String(thrown)}`, index));
   }
 }
-existsSync(mark('begins', runs.length));
+existsSync(mark('stumbles', runs.length));

@@ -8,15 +8,16 @@ export function mark(what: string, run: number): string {
 /** What a trace shows of one run of the subject. */
 export interface TracedRun {
   readonly end: 'answered' | 'refused' | 'killed' | `failed-${string}`;
-  readonly injected: number;
-  /** How often each call had been used, counted as strace counts, when it began and when the next one began. */
+  /** The first use of its call, from 1, that got the fault; null when none did. */
+  readonly injected: number | null;
+  /** How often each call had been used, counted as strace counts, when it began and when it ended. */
   readonly from: ReadonlyMap<Call, number>;
   readonly to: ReadonlyMap<Call, number>;
 }
 
 interface OpenRun {
   end: TracedRun['end'];
-  injected: number;
+  injected: number | null;
   readonly from: Map<Call, number>;
   to: Map<Call, number>;
 }
@@ -28,14 +29,16 @@ export function readTrace(trace: string): Map<number, TracedRun> {
   let current: OpenRun | null = null;
   for (const { call, rest } of mainThread(trace)) {
     const [, what, number] = /"\/holdfast-(.*)\/(\d+)"/.exec(rest) ?? [];
-    if (what === 'begins') {
-      if (current !== null) current.to = new Map(counts);
-      current = { end: 'killed', injected: 0, from: new Map(counts), to: new Map() };
+    if (what === 'stumbles' && current !== null) {
+      current.to = new Map(counts);
+      current = null;
+    } else if (what === 'begins') {
+      current = { end: 'killed', injected: null, from: new Map(counts), to: new Map() };
       runs.set(Number(number), current);
     } else if (what !== undefined && current !== null) current.end = what as TracedRun['end'];
     if (!isCall(call)) continue;
     counts.set(call, (counts.get(call) ?? 0) + 1);
-    if (current !== null && rest.includes('(INJECTED)')) current.injected += 1;
+    if (current !== null && rest.includes('(INJECTED)')) current.injected ??= (counts.get(call) ?? 0) - (current.from.get(call) ?? 0);
   }
   return runs;
 }
