@@ -92,18 +92,27 @@ async function tryRuns(options: CampaignOptions, target: Target, positions: read
   );
   for (const [index, run] of traced.entries()) {
     if (index === 0 || index > positions.length) continue;
-    const isHit = fault === 'SIGKILL' ? run.end === 'killed' : run.injected !== null;
-    if (!isHit) continue;
-    result.made += 1;
-    result.ends[run.end === 'killed' ? 'killed' : run.end === 'answered' ? 'unharmed' : 'refused'] += 1;
-    const name = `${call} ${fault}`;
-    result.places.add(`${name} ${run.injected ?? nth - before}`);
-    result.counts.set(name, (result.counts.get(name) ?? 0) + 1);
-    const faults = await faultsAfter(options, runFolder(options, index), run.end === 'answered');
-    if (run.end.startsWith('failed')) faults.push(`no reason was given: ${run.end}`);
-    result.faults.push(...faults.map((one) => `${options.subject}: ${name} at ${run.injected ?? nth - before}: ${one}`));
+    // A process that is killed does not live to see the fault.
+    const use = fault === 'SIGKILL' && run.end === 'killed' ? nth - before : run.injected;
+    if (use !== null) await judgeRun(options, runFolder(options, index), { name: `${call} ${fault}`, use, end: run.end }, result);
   }
   for (let index = 0; index <= positions.length; index++) rmSync(runFolder(options, index), { recursive: true, force: true });
+}
+
+interface Hit {
+  readonly name: string;
+  readonly use: number;
+  readonly end: TracedRun['end'];
+}
+
+async function judgeRun(options: CampaignOptions, run: string, { name, use, end }: Hit, result: CampaignResult): Promise<void> {
+  result.made += 1;
+  result.ends[end === 'killed' ? 'killed' : end === 'answered' ? 'unharmed' : 'refused'] += 1;
+  result.places.add(`${name} ${use}`);
+  result.counts.set(name, (result.counts.get(name) ?? 0) + 1);
+  const faults = await faultsAfter(options, run, end === 'answered');
+  if (end.startsWith('failed')) faults.push(`no reason was given: ${end}`);
+  result.faults.push(...faults.map((fault) => `${options.subject}: ${name} at ${use}: ${fault}`));
 }
 
 function runFolder({ folder }: CampaignOptions, index: number): string {

@@ -29,18 +29,30 @@ export function readTrace(trace: string): Map<number, TracedRun> {
   let current: OpenRun | null = null;
   for (const { call, rest } of mainThread(trace)) {
     const [, what, number] = /"\/holdfast-(.*)\/(\d+)"/.exec(rest) ?? [];
-    if (what === 'stumbles' && current !== null) {
-      current.to = new Map(counts);
-      current = null;
-    } else if (what === 'begins') {
+    if (what === 'begins') {
       current = { end: 'killed', injected: null, from: new Map(counts), to: new Map() };
       runs.set(Number(number), current);
-    } else if (what !== undefined && current !== null) current.end = what as TracedRun['end'];
-    if (!isCall(call)) continue;
-    counts.set(call, (counts.get(call) ?? 0) + 1);
-    if (current !== null && rest.includes('(INJECTED)')) current.injected ??= (counts.get(call) ?? 0) - (current.from.get(call) ?? 0);
+    } else if (what !== undefined) current = closeRun(current, what, counts);
+    if (isCall(call)) countCall(current, call, rest, counts);
   }
   return runs;
+}
+
+/** Takes a mark other than the beginning: what it says of the run, or that the run is over. */
+function closeRun(current: OpenRun | null, what: string, counts: ReadonlyMap<Call, number>): OpenRun | null {
+  if (current === null) return null;
+  if (what === 'stumbles') {
+    current.to = new Map(counts);
+    return null;
+  }
+  current.end = what as TracedRun['end'];
+  return current;
+}
+
+function countCall(current: OpenRun | null, call: Call, rest: string, counts: Map<Call, number>): void {
+  const uses = (counts.get(call) ?? 0) + 1;
+  counts.set(call, uses);
+  if (current !== null && rest.includes('(INJECTED)')) current.injected ??= uses - (current.from.get(call) ?? 0);
 }
 
 /** The calls of the first thread, which strace shows first: counters are per thread, and the protocol runs on this one. */
