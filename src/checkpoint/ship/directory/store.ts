@@ -7,6 +7,7 @@ import { crc32c } from '../../../core/checksums.ts';
 import { HoldfastError } from '../../../core/errors.ts';
 import { printable } from '../../../core/printable.ts';
 import { isCode, storeError } from '../../store/store-error.ts';
+import { RequestFailure, UPLOAD_GONE } from '../failure.ts';
 import type { ListedObject, ObjectPlan, ObjectStore, PartBody, PlannedPart, RangeSink, StoredObject, Upload, Written } from '../backend.ts';
 
 export interface DirectoryStoreOptions {
@@ -116,8 +117,8 @@ export class DirectoryStore implements ObjectStore {
     return {
       isOrdered: false,
       held,
-      putPart: (part, body) => this.#guard('write', key, () => copyPart(path, part, body, signal)),
-      complete: () => this.#guard('finish', key, () => finish(path, this.#path(key), plan)),
+      putPart: (part, body) => this.#guard('write', key, () => unlessGone(path, () => copyPart(path, part, body, signal))),
+      complete: () => this.#guard('finish', key, () => unlessGone(path, () => finish(path, this.#path(key), plan))),
     };
   }
 
@@ -198,6 +199,18 @@ export class DirectoryStore implements ObjectStore {
     } catch (thrown) {
       throw storeError(thrown, doing, join(this.#options.path, key));
     }
+  }
+}
+
+/** Another process that ships to the same folder may have finished or removed the upload: then it is begun anew. */
+async function unlessGone<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (!isCode(thrown, 'ENOENT')) throw thrown;
+    const message = `${printable(path)} was removed by another process`;
+    const cause = new RequestFailure({ message, reason: UPLOAD_GONE, isTransient: false, cause: thrown });
+    throw new HoldfastError('REMOTE_UNAVAILABLE', { message, hint: 'Run the same command again: it goes on where it was.', cause });
   }
 }
 
