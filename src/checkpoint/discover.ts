@@ -14,6 +14,8 @@ import { filesBelow, filesNamed, inspection, once, type Unit } from './unit.ts';
 
 /** What lies below a path: checkpoints, the trackers that point at them, and evidence about the run as a whole. */
 export interface Discovery {
+  /** How many checkpoints may be judged. */
+  readonly most: number;
   readonly units: Unit[];
   readonly trackers: Tracker[];
   /** Evidence that belongs to no single checkpoint. */
@@ -29,8 +31,8 @@ export interface Discovery {
 const SKIPPED = new Set(['.holdfast', '.git', 'node_modules', '__pycache__', 'lost+found']);
 
 /** Finds the checkpoints below a directory. A directory that a format claims is one; it is not searched further. */
-export function discover(root: Directory): Discovery {
-  const discovery: Discovery = { units: [], trackers: [], findings: new Findings(), ignored: 0, opened: 0, kept: new KeptFindings() };
+export function discover(root: Directory, most: number = LIMITS.checkpoints): Discovery {
+  const discovery: Discovery = { most, units: [], trackers: [], findings: new Findings(), ignored: 0, opened: 0, kept: new KeptFindings() };
   search(root, discovery, 0);
   return discovery;
 }
@@ -54,8 +56,12 @@ function search(directory: Directory, discovery: Discovery, depth: number): void
 
 /** True when no further checkpoint is judged; what is left out is told once. */
 function isFull(discovery: Discovery, path: string, coming = 0): boolean {
-  if (discovery.units.length + coming < LIMITS.checkpoints) return false;
-  reportLimit(discovery, path, `more than ${LIMITS.checkpoints} checkpoints are here; the others were not judged`);
+  if (discovery.units.length + coming < discovery.most) return false;
+  reportLimit(
+    discovery,
+    path,
+    `there are more than the ${LIMITS.checkpoints} checkpoints that are judged at once; the others were left out`,
+  );
   return true;
 }
 

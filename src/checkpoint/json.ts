@@ -1,3 +1,4 @@
+import { randomSeed } from '../core/rng.ts';
 import { LIMITS } from './limits.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -62,11 +63,14 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Weighs a document token by token. The hash of keys begins anywhere, so that nobody can write keys that look alike to it. */
+/** Where the hash of keys begins: anywhere, so that nobody can write keys that look alike to it. */
+const SEED = randomSeed();
+
+/** Weighs a document token by token. */
 class Scale {
   weight = 0;
   depth = 0;
-  readonly #seed = Math.floor(Math.random() * 2 ** 31);
+  readonly #seed = SEED;
   readonly #shapes = new Set<number>();
   /** Of the container at each depth: the hash of its keys so far, and how many they are. */
   readonly #hashes: number[] = [];

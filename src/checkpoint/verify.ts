@@ -2,6 +2,7 @@ import { existsSync, lstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HoldfastError, systemCode } from '../core/errors.ts';
+import { relieveMemory } from '../core/memory.ts';
 import { printable } from '../core/printable.ts';
 import { runChecks } from './deep/run-checks.ts';
 import { type Discovery, discover } from './discover.ts';
@@ -42,7 +43,8 @@ export async function verifyPaths(paths: readonly string[], options: VerifyOptio
   for (const path of paths) assertVerifiable(path);
   const writers = once(findWriters);
   const reports: PathReport[] = [];
-  for (const path of paths) reports.push(await verifyPath(path, options, writers));
+  const held: Held = { checkpoints: 0, evidence: 0 };
+  for (const path of paths) reports.push(await verifyPath(path, options, { writers, held }));
   return { schema: REPORT_SCHEMA, level: options.level, paths: reports };
 }
 
@@ -67,15 +69,21 @@ function assertVerifiable(path: string): void {
   });
 }
 
-async function verifyPath(path: string, options: VerifyOptions, writers: () => ReadonlyMap<string, Writer>): Promise<PathReport> {
+/** How much is in the report already: it is held until the last path was verified. */
+interface Held {
+  checkpoints: number;
+  evidence: number;
+}
+
+async function verifyPath(path: string, options: VerifyOptions, shared: Pick<Context, 'writers' | 'held'>): Promise<PathReport> {
   const { tree, file } = openTree(path);
   try {
     options.onProgress?.({ phase: 'search', done: 0, total: 0, unit: 'checkpoints', current: path });
-    const discovery = discover(tree.root);
+    const discovery = discover(tree.root, LIMITS.checkpoints - shared.held.checkpoints);
     const units = file === null ? discovery.units : discovery.units.filter((unit) => unit.files().has(file));
     const pathOf = (below: string) => (file === null ? joinPath(path, below) : below === file ? path : joinPath(dirname(path), below));
     const trackers = trackersByFolder(discovery.trackers);
-    const context: Context = { tree, pathOf, options, writers, trackers, isExact: countsBlocksExactly(tree.real) };
+    const context: Context = { ...shared, tree, pathOf, options, trackers, isExact: countsBlocksExactly(tree.real) };
     const checkpoints = await verifyUnits(newestFirst(units), context);
     return finish(path, checkpoints, discovery, context);
   } finally {
@@ -91,20 +99,22 @@ interface Context {
   readonly writers: () => ReadonlyMap<string, Writer>;
   readonly trackers: ReadonlyMap<string, readonly Tracker[]>;
   readonly isExact: boolean;
+  readonly held: Held;
 }
 
 async function verifyUnits(units: readonly Unit[], context: Context): Promise<CheckpointReport[]> {
-  const { options } = context;
+  const { options, held } = context;
   const reports: CheckpointReport[] = [];
-  let evidence = 0;
   for (const [index, unit] of units.entries()) {
     options.onProgress?.({ phase: 'inspect', done: index, total: units.length, unit: 'checkpoints', current: unit.path });
     await nextTurn();
     options.signal.throwIfAborted();
     const whole = await verifyUnit(unit, context);
     unit.forget();
-    const report = evidence + whole.evidence.length > LIMITS.evidence ? withOneOfEach(whole) : whole;
-    evidence += report.evidence.length;
+    relieveMemory();
+    const report = held.evidence + whole.evidence.length > LIMITS.evidence ? withOneOfEach(whole) : whole;
+    held.evidence += report.evidence.length;
+    held.checkpoints++;
     reports.push(report);
     if (options.onlyLastGood === true && canResume(report.verdict, options.requireChecked === true)) break;
   }

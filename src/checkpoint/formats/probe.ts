@@ -1,3 +1,4 @@
+import { relieveMemory } from '../../core/memory.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { Findings } from '../findings.ts';
 import type { ByteSource } from '../source/byte-source.ts';
@@ -33,6 +34,7 @@ function inspectBytes(file: string, open: () => ByteSource, expect: readonly str
     if (format === null || (expect !== undefined && !expect.includes(format.id))) reportStranger(findings, source, head);
     else format.inspect(source, findings, probe);
   });
+  relieveMemory();
   return member(format, findings);
 }
 

@@ -1,0 +1,36 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { type Clock, realClock } from './clock.ts';
+
+/** Below this there is no hurry. */
+const COMFORTABLE_BYTES = 120 * 1024 * 1024;
+/** What the process may grow by between two collections. */
+const GROWTH_BYTES = 16 * 1024 * 1024;
+/** Asking the system costs microseconds, and this is called once for every file: what takes no time leaves nothing behind. */
+const MS_BETWEEN_LOOKS = 10;
+
+let lastLook = Number.NEGATIVE_INFINITY;
+let allowedBytes = COMFORTABLE_BYTES;
+let collect: (() => void) | null = null;
+
+/**
+ * To be called where much has just become needless, between one file and the next. The collector does not know that this is such a
+ * place; left alone it lets what strangers' files unfolded to pile up while the next ones are read.
+ */
+export function relieveMemory(clock: Clock = realClock): void {
+  const now = clock.monotonic();
+  if (now - lastLook < MS_BETWEEN_LOOKS) return;
+  lastLook = now;
+  if (process.memoryUsage.rss() < allowedBytes) return;
+  collect ??= exposedCollector();
+  collect();
+  allowedBytes = Math.max(COMFORTABLE_BYTES, process.memoryUsage.rss() + GROWTH_BYTES);
+}
+
+/** The collector is not exposed by default; a context made after the flag was set has it. */
+function exposedCollector(): () => void {
+  setFlagsFromString('--expose-gc');
+  const found: unknown = runInNewContext('typeof gc === "function" ? gc : null');
+  setFlagsFromString('--no-expose-gc');
+  return typeof found === 'function' ? (found as () => void) : () => {};
+}
