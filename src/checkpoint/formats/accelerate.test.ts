@@ -47,6 +47,18 @@ describe('Accelerate checkpoint', () => {
     expect(codesAfter(remove('optimizer.bin'))).toEqual(['FILE_MISSING']);
   });
 
+  it('misses the scheduler that drove the optimizer', () => {
+    expect(codesAfter(remove('scheduler.bin'))).toContain('FILE_MISSING');
+    expect(codesAfter((checkpoint) => renameSync(join(checkpoint, 'scheduler.bin'), join(checkpoint, 'scheduler.bin.tmp')))).toContain(
+      'FILE_MISSING',
+    );
+  });
+
+  it('leaves the scheduler to an object that the user registered', () => {
+    const register = (checkpoint: string) => renameSync(join(checkpoint, 'scheduler.bin'), join(checkpoint, 'custom_checkpoint_0.pkl'));
+    expect(codesAfter(register)).not.toContain('FILE_MISSING');
+  });
+
   it('misses the random state of a rank between others', () => {
     const codes = codesAfter((checkpoint) =>
       copyFileSync(join(checkpoint, 'random_states_0.pkl'), join(checkpoint, 'random_states_2.pkl')),

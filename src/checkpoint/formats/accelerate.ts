@@ -1,12 +1,12 @@
 import type { Findings } from '../findings.ts';
-import { asInt, dictGet } from '../pickle/value.ts';
+import { asInt, asItems, dictGet } from '../pickle/value.ts';
 import type { Directory } from '../source/directory.ts';
 import { readTrackers, reportTracker } from '../trackers.ts';
 import type { DirectoryFormat, Probe } from './format.ts';
 import { folders, membersNamed } from './members.ts';
 import { type Place, reportMissing } from './numbering.ts';
 import { readObject } from './torch-member.ts';
-import { inspectFolder, inspectWeights, isWeightsName } from './trainer-weights.ts';
+import { inspectFolder, inspectWeights, isWeightsName, requireFile } from './trainer-weights.ts';
 
 const RANDOM = /^random_states_(\d+)\.pkl$/;
 const OPTIMIZER = /^optimizer(?:_(\d+))?\.bin$/;
@@ -34,7 +34,7 @@ function inspect(directory: Directory, findings: Findings, probe: Probe): void {
   const isDeepSpeed = inspectDeepSpeed(place, probe);
   const hasWeights = inspectWeights(directory, findings, probe) || inspectHookedWeights(place, probe) || isDeepSpeed;
   if (!hasWeights) findings.add('TRAINER_NO_WEIGHTS', { file: null }, 'no weights are there, under any name Accelerate uses');
-  inspectOptimizers(place, probe);
+  const isScheduled = inspectOptimizers(place, probe);
   for (const { name } of membersNamed(directory, SCHEDULER)) {
     readObject(directory, name, findings, probe);
     findings.content.add('scheduler', directory.pathOf(name));
@@ -42,14 +42,26 @@ function inspect(directory: Directory, findings: Findings, probe: Probe): void {
   for (const { name } of membersNamed(directory, OTHER)) readObject(directory, name, findings, probe);
   inspectRandomStates(place, probe);
   checkNumbers(place, isDeepSpeed);
+  if (isScheduled && !isDeepSpeed) requireScheduler(place);
 }
 
-function inspectOptimizers({ directory, findings }: Place, probe: Probe): void {
+/** Inspects what was saved of the optimizers; true when a scheduler drove one of them, which leaves the rate it began with. */
+function inspectOptimizers({ directory, findings }: Place, probe: Probe): boolean {
+  let isScheduled = false;
   for (const { name } of [...membersNamed(directory, OPTIMIZER), ...membersNamed(directory, OPTIMIZER_OF_RANK)]) {
-    readObject(directory, name, findings, probe);
+    const { value } = readObject(directory, name, findings, probe);
+    isScheduled ||= dictGet(asItems(dictGet(value, 'param_groups'))?.[0], 'initial_lr') !== undefined;
     findings.content.add('optimizer', directory.pathOf(name));
   }
   for (const folder of folders(directory)) if (/^optimizer_\d+$/.test(folder.name)) inspectFolder(folder, 'optimizer', findings, probe);
+  return isScheduled;
+}
+
+/** Objects that a user registers may hold the scheduler too; otherwise a resumed run would begin its schedule anew, and say nothing. */
+function requireScheduler(place: Place): void {
+  const { directory, findings } = place;
+  if (findings.content.found.scheduler.length > 0 || membersNamed(directory, /^custom_checkpoint_\d+\.pkl$/).length > 0) return;
+  requireFile(place, 'scheduler.bin', 'a scheduler drove the optimizer, and its state is nowhere');
 }
 
 /** Written last by each rank. Each carries Accelerate's counter towards the next accumulation of gradients, the same on every rank. */
