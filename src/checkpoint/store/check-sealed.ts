@@ -104,8 +104,8 @@ function differingPart(sealed: SealedFile | undefined, found: SealedFile): numbe
   return found.crc32c.findIndex((sum, index) => sum !== sealed?.crc32c[index]);
 }
 
-/** Evidence that is no reason to doubt a seal: a run may name and count its steps as it likes. */
-const IGNORED = new Set(['STEP_NOT_AS_NAMED']);
+/** Evidence that is no reason to doubt a seal: a run may name and count its steps, and name its own files, as it likes. */
+const IGNORED = new Set(['STEP_NOT_AS_NAMED', 'FILE_UNRECOGNISED']);
 
 /** What the reader of its format says: the verdict, or what is wrong with it. A format nobody knows has only its seal. */
 async function checkFormat({ path, root, kind, manifest }: SealedCheckpoint, { signal }: CheckOptions): Promise<Verdict | Problem> {
