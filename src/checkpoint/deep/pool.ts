@@ -1,10 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { relieveMemory } from '../../core/memory.ts';
 import { hashBatch } from './hash-batch.ts';
 import type { Batch, TaskResult } from './task.ts';
 
-/** Enough to keep a disk busy while the cores hash; each costs about 14 MB. */
+/** Enough to keep a disk busy while the cores hash. */
 const MAX_WORKERS = 8;
+/** What each costs, and what the process may hold with all of them. */
+const WORKER_BYTES = 20e6;
+const PROCESS_BYTES = 232e6;
 
 /** Less than this is hashed at once by the main thread: starting threads would take longer. */
 const INLINE_BYTES = 16 * 1024 * 1024;
@@ -21,7 +25,7 @@ export async function runBatches(batches: readonly Batch[], { signal, onResults,
     for (const batch of batches) onResults(await hashBatch(batch), batch);
     return;
   }
-  const count = Math.min(batches.length, maxWorkers, Math.max(2, availableParallelism()));
+  const count = Math.min(batches.length, maxWorkers, Math.max(2, availableParallelism()), affordableWorkers());
   const workers = Array.from({ length: count }, startWorker);
   let next = 0;
   try {
@@ -38,9 +42,15 @@ export async function runBatches(batches: readonly Batch[], { signal, onResults,
   }
 }
 
+/** Where reading the index took much memory, less is left for threads. */
+function affordableWorkers(): number {
+  relieveMemory();
+  return Math.max(1, Math.floor((PROCESS_BYTES - process.memoryUsage.rss()) / WORKER_BYTES));
+}
+
 function startWorker(): Worker {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return new Worker(new URL(`./worker.${extension}`, import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: 64 } });
+  return new Worker(new URL(`./worker.${extension}`, import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 } });
 }
 
 function ask(worker: Worker, batch: Batch, signal: AbortSignal): Promise<readonly TaskResult[]> {
