@@ -15,6 +15,8 @@ export interface ByteSource {
   read(offset: number, length: number, into?: Buffer): Buffer;
   /** A part of this source, clamped to it. */
   slice(offset: number, length: number): ByteSource;
+  /** Tells that bytes of it are about to be unpacked to so many; throws when that was done often enough in one run. */
+  unpacks?(bytes: number): void;
 }
 
 /** A source over bytes that are already in memory (a decompressed member, a test). */

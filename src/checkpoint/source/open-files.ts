@@ -15,6 +15,8 @@ const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBL
  * come near it.
  */
 const READS = { each: { times: 8, bytes: 64 * 1024 * 1024 }, all: { times: 64, bytes: 512 * 1024 * 1024 } } as const;
+/** What small files may unfold to, together: a few kilobytes give megabytes that take a second to look through. */
+const UNPACKED_BYTES = 512 * 1024 * 1024;
 /** What a read costs besides its bytes. */
 const READ_COST = 64;
 
@@ -36,6 +38,7 @@ export class OpenFiles {
   #handles = new Map<string, Opened>();
   readonly #accounts = new Map<string, Account>();
   bytesRead = 0;
+  #unpacked = 0;
 
   /** A source over the regular file at the absolute path `real`, of `size` bytes; opened when it is first read. */
   source(real: string, file: string, size: number): ByteSource {
@@ -61,6 +64,12 @@ export class OpenFiles {
       slice: (offset, length) => {
         const from = clamp(offset, size);
         return this.#view(of, base + from, clamp(length, size - from));
+      },
+      unpacks: (bytes) => {
+        this.#unpacked += bytes;
+        if (this.#unpacked <= UNPACKED_BYTES) return;
+        const message = `${printable(of.file)} was not unpacked: at most ${UNPACKED_BYTES} bytes are in one run`;
+        throw new SourceError('LIMIT_EXCEEDED', of.file, message);
       },
     };
   }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.ts';
@@ -71,5 +71,35 @@ describe('a tree of files from a stranger', () => {
     expect(texts.slice(0, 3)).toEqual(['0', '1', '2']);
     expect(texts.slice(200)).toEqual(texts.slice(0, 200));
     tree.close();
+  });
+
+  it('does not read one file again and again, under whatever names', () => {
+    using folder = tempFolder();
+    writeFileSync(join(folder.path, 'real'), Buffer.alloc(1024 * 1024));
+    for (let i = 0; i < 100; i++) symlinkSync('real', join(folder.path, `name-${i}`));
+    const { tree } = openTree(folder.path);
+    const codes = Array.from({ length: 100 }, (_, i) => codeOf(() => tree.root.open(`name-${i}`).read(0, 1024 * 1024)));
+    expect(codes[0]).toBeNull();
+    expect(codes.at(-1)).toBe('LIMIT_EXCEEDED');
+    tree.close();
+    expect(codeOf(() => tree.root.open('name-0').read(0, 1024))).toBeNull();
+  });
+
+  it('unpacks only so much of all files together', () => {
+    using folder = tempFolder();
+    writeFileSync(join(folder.path, 'a'), 'x');
+    writeFileSync(join(folder.path, 'b'), 'x');
+    const { tree } = openTree(folder.path);
+    expect(codeOf(() => tree.root.open('a').unpacks?.(400 * 1024 * 1024))).toBeNull();
+    expect(codeOf(() => tree.root.open('b').unpacks?.(400 * 1024 * 1024))).toBe('LIMIT_EXCEEDED');
+  });
+
+  it('says that a file is gone when it is looked at afresh', () => {
+    using folder = tempFolder();
+    writeFileSync(join(folder.path, 'a'), 'x');
+    const { tree } = openTree(folder.path);
+    expect(tree.look('a')).toMatchObject({ size: 1 });
+    rmSync(join(folder.path, 'a'));
+    expect(codeOf(() => tree.look('a'))).toBe('FILE_NOT_READABLE');
   });
 });

@@ -92,6 +92,7 @@ export function openEntry(source: ByteSource, entry: ZipEntry, findings: Finding
   const stored = source.slice(entry.dataOffset, entry.compressedSize);
   if (entry.method !== DEFLATED) return stored;
   if (entry.size > maxBytes || entry.compressedSize > maxBytes) return null;
+  source.unpacks?.(entry.size);
   const bytes = inflate(stored.read(0, entry.compressedSize), entry.size);
   if (bytes !== null) return memorySource(bytes, source.file, stored.base);
   const where = { file: source.file, offset: stored.base, expected: `${entry.size} bytes` };
