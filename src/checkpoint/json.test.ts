@@ -30,7 +30,7 @@ describe('a JSON document from a stranger', () => {
     ['one object of very many keys', `{${Array.from({ length: 400_000 }, (_, i) => `"k${i}":0`).join(',')}}`],
     [
       'keys in ever new orders',
-      list(200_000, (i) => `{${[...String(i).padStart(6, '0')].map((digit, at) => `"${digit}${at % 2}":0`).join(',')}}`),
+      list(200_000, (i) => `{${Array.from({ length: 6 }, (_, at) => `"${Math.floor(i / 10 ** at) % 10}${at % 2}":0`).join(',')}}`),
     ],
     ['empty lists', list(1_200_000, () => '[]')],
     ['nesting', '['.repeat(300)],

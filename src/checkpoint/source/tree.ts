@@ -118,12 +118,13 @@ class ListedDirectory implements Directory {
 
   /** Sorted once for each pattern: a folder with many checkpoints is asked the same for each of them. */
   files(pattern: RegExp): readonly Entry[] {
-    const known = this.#matching.get(pattern.source);
+    const key = String(pattern);
+    const known = this.#matching.get(key);
     if (known !== undefined) return known;
     const found: Entry[] = [];
     for (const entry of this.entries.values()) if (pattern.test(entry.name) && entry.kind === 'file') found.push(entry);
     found.sort((a, b) => naturalOrder(a.name, b.name));
-    if (this.#matching.size < MATCHES_KEPT) this.#matching.set(pattern.source, found);
+    if (this.#matching.size < MATCHES_KEPT) this.#matching.set(key, found);
     return found;
   }
 
