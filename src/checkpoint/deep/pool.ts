@@ -50,7 +50,9 @@ function affordableWorkers(): number {
 
 function startWorker(): Worker {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return new Worker(new URL(`./worker.${extension}`, import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 } });
+  return new Worker(new URL(`./worker.${extension}`, import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 },
+  });
 }
 
 function ask(worker: Worker, batch: Batch, signal: AbortSignal): Promise<readonly TaskResult[]> {
