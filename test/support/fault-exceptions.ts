@@ -68,7 +68,7 @@ const EXCEPTIONS: readonly Exception[] = [
   {
     fixture: /^torchsnapshot-2-ranks$/,
     fault: /^other-step$/,
-    file: /(rng_state|exp_avg_sq|\.snapshot_metadata)$/,
+    file: /(rng_state|exp_avg|exp_avg_sq|\.snapshot_metadata)$/,
     instead: 'nothing',
     reason: 'a tensor of TorchSnapshot is bare bytes; the manifest counts the steps of the run, which need not be those of the optimizer',
   },

@@ -66,7 +66,7 @@ const PIECES: Readonly<Record<string, PieceNames>> = {
 };
 
 /** At most this many of one kind: more of the same files tell nothing new. */
-const MAX_OF_A_KIND = 4;
+const MAX_OF_A_KIND = 3;
 
 export function piecesOf({ fixture, files, places }: Subject): Pieces {
   const names = PIECES[fixture.format] ?? {};
@@ -94,7 +94,9 @@ function newestOf(id: string): RegExp {
   return newest[id] ?? /^/;
 }
 
-function spread(files: readonly string[]): readonly string[] {
-  if (files.length <= MAX_OF_A_KIND) return files;
-  return Array.from({ length: MAX_OF_A_KIND }, (_, index) => files[Math.floor((index * (files.length - 1)) / (MAX_OF_A_KIND - 1))] ?? '');
+/** The first, the last, and some in between. */
+export function spread<T>(items: readonly T[]): readonly T[] {
+  if (items.length <= MAX_OF_A_KIND) return items;
+  const step = (items.length - 1) / (MAX_OF_A_KIND - 1);
+  return items.filter((_, index) => Math.floor(Math.ceil(index / step) * step) === index);
 }

@@ -1,7 +1,7 @@
 import { closeSync, copyFileSync, ftruncateSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type Fixture, WHOLE } from './fixtures.ts';
-import { type Pieces, piecesOf } from './fault-pieces.ts';
+import { type Pieces, piecesOf, spread } from './fault-pieces.ts';
 
 /** A run of bytes that belongs to a tensor, found by the real loader (test/frameworks/tensor_places.py), not by our readers. */
 export interface Place {
@@ -149,7 +149,7 @@ function bytesFault(id: string, title: string, apply: (path: string, size: numbe
   };
 }
 
-/** Done to tensor bytes of every file that holds some. */
+/** Done to tensor bytes of the files that hold some. */
 function payloadFault(id: string, title: string, change: (bytes: Buffer, place: Place) => void): Fault {
   return {
     id,
@@ -157,7 +157,7 @@ function payloadFault(id: string, title: string, change: (bytes: Buffer, place: 
     kind: 'payload',
     group: 'payload',
     damages: ({ places }) =>
-      places.map((place) => ({
+      spread(places).map((place) => ({
         file: place.file,
         apply: (folder) => {
           const path = join(folder, place.file);
