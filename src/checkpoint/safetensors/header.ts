@@ -23,8 +23,8 @@ export type ParsedHeader =
   | { readonly ok: false; readonly limit: boolean; readonly offset: number; readonly reason: string };
 
 const MAX_DIMENSIONS = 64;
-/** Each costs a few hundred bytes; the largest models have some ten thousand, in many files. */
-const MAX_TENSORS = 250_000;
+/** Each costs a few hundred bytes, beside those of an index. The largest models have a hundred and fifty thousand, in dozens of files. */
+const MAX_TENSORS = 100_000;
 
 /** Parses the JSON between the length and the data. Never throws; `offset` counts from the start of `bytes`. */
 export function parseHeader(bytes: Buffer): ParsedHeader {

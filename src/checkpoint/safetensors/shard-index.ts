@@ -16,6 +16,8 @@ export type ReadIndex = { readonly index: ShardIndex } | { readonly limit: boole
 
 /** Most files that an index may name: their numbers have five digits. */
 const MOST_FILES = 100_000;
+/** Twice what the largest models have. */
+const MOST_TENSORS = 300_000;
 
 /** The last index that was read of each folder. */
 const cache = new WeakMap<Directory, { readonly name: string; readonly result: ReadIndex }>();
@@ -41,7 +43,9 @@ function parse(directory: Directory, name: string): ReadIndex {
   if (!isObject(value) || !isObject(map)) return { limit: false, reason: 'no object `weight_map` in it' };
   const tensors = new Map<string, string[]>();
   // Pairs of a million keys would take more than the keys themselves.
-  for (const tensor of Object.keys(map)) {
+  const names = Object.keys(map);
+  if (names.length > MOST_TENSORS) return { limit: true, reason: `more than ${MOST_TENSORS} tensors in its \`weight_map\`` };
+  for (const tensor of names) {
     const file = map[tensor];
     if (typeof file !== 'string') return { limit: false, reason: 'a `weight_map` with values other than file names' };
     const listed = tensors.get(file);

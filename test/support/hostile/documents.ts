@@ -189,6 +189,24 @@ export const JSON_ATTACKS: readonly Attack[] = [
     codes: [],
   },
   {
+    name: 'a long index beside long headers',
+    write(path) {
+      const name = (index: number) => `"${String(index).padEnd(60, 'x')}"`;
+      const header = safetensors(members(150_000, ['{', '}'], (i) => `${name(i)}:${TENSOR}`));
+      folder(path, {
+        'm-00001-of-00002.safetensors': header,
+        'm-00002-of-00002.safetensors': header,
+        'm.safetensors.index.json': members(
+          290_000,
+          ['{"weight_map":{', '}}'],
+          (i) => `${name(i)}:"m-0000${1 + (i % 2)}-of-00002.safetensors"`,
+        ),
+      });
+    },
+    exit: 1,
+    codes: ['LIMIT_EXCEEDED'],
+  },
+  {
     name: 'an index that names files elsewhere',
     write: (path) =>
       folder(path, {
