@@ -86,7 +86,7 @@ const PIECE_FAULTS: readonly Fault[] = [
     kind: 'structural',
     group: 'pieces',
     damages: (subject) =>
-      [...piecesOf(subject).shards, ...piecesOf(subject).markers].flatMap((file) => {
+      [...new Set([...piecesOf(subject).shards, ...piecesOf(subject).markers])].flatMap((file) => {
         const source = subject.other?.get(file);
         return source === undefined || isSame(source, join(WHOLE, subject.fixture.id, file))
           ? []

@@ -1,0 +1,74 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { exceptionFor, isCovered } from '../support/fault-exceptions.ts';
+import { answers, complaint } from '../support/fault-judgement.ts';
+import { type Damaged, damageAll, isFound } from '../support/fault-run.ts';
+import { readSubjects } from '../support/fault-subjects.ts';
+import { WHOLE } from '../support/fixtures.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+import { faultMatrix, type Row, verifyPart } from './support/fault-document.ts';
+import { loadAll, type Outcome } from './support/loaders.ts';
+import { FRAMEWORKS, installFrameworks } from './support/python.ts';
+
+const DOCUMENT = join(FRAMEWORKS, '..', '..', 'docs', 'fault-matrix.md');
+const subjects = readSubjects();
+
+/** About a thousand loads, some of them by several ranks: minutes, and many more on a busy machine. */
+const LOADS_TIMEOUT_MS = 60 * 60_000;
+
+const rows: Row[] = [];
+const whole = new Map<string, Outcome>();
+beforeAll(async () => {
+  using scratch = tempFolder();
+  const pythons = await installFrameworks();
+  const damaged = subjects.flatMap((subject) => damageAll(subject, join(WHOLE, subject.fixture.id), scratch.path));
+  const wholes = subjects.map(({ fixture }) => ({ ...fixture, path: join(WHOLE, fixture.id, fixture.path) }));
+  const loads = damaged.map(({ subject: { fixture }, path }) => ({ maker: fixture.maker, digest: fixture.digest, path }));
+  const outcomes = await loadAll(pythons, [...wholes, ...loads]);
+  for (const { id, path } of wholes) whole.set(id, outcomes.get(path) ?? 'crash');
+  for (const subject of subjects) {
+    const answered = await answers(damaged.filter((one) => one.subject === subject));
+    rows.push(...answered.map((row) => ({ ...row, outcome: outcomes.get(row.damaged.path) ?? 'crash' })));
+  }
+}, LOADS_TIMEOUT_MS);
+
+describe('the real loaders', () => {
+  it('load every whole checkpoint with the values it was saved with', () => {
+    expect([...whole].filter(([, outcome]) => outcome !== 'ok')).toEqual([]);
+  });
+
+  it('notice, or fall for, every change of a value: the places are where the values are', () => {
+    const unnoticed = rows.filter(({ damaged, outcome }) => damaged.fault.kind === 'payload' && outcome === 'ok');
+    expect(unnoticed.map(({ damaged }) => describeDamage(damaged))).toEqual([]);
+  });
+});
+
+describe('verify beside the real loaders', () => {
+  it('answers every fault as it owes', () => {
+    expect(rows.flatMap((row) => complaint(row))).toEqual([]);
+  });
+
+  it('calls nothing good that a loader cannot load or loads wrong, but for what nothing in the files can tell', () => {
+    const wrong = rows.filter(
+      ({ damaged, outcome, deep }) =>
+        outcome !== 'ok' && damaged.fault.kind !== 'tracker' && !isFound(deep, damaged.subject) && !isExcused(damaged),
+    );
+    expect(wrong.map(({ damaged, outcome, deep }) => [describeDamage(damaged), outcome, deep.verdict])).toEqual([]);
+  });
+
+  it('is what docs/fault-matrix.md says', () => {
+    const versions = new Map(subjects.flatMap(({ fixture }) => Object.entries(fixture.versions)));
+    const document = faultMatrix(rows, versions);
+    if (process.env['UPDATE_DOCS'] === '1') writeFileSync(DOCUMENT, document);
+    expect(verifyPart(document)).toBe(verifyPart(readFileSync(DOCUMENT, 'utf8')));
+  });
+});
+
+function isExcused(damaged: Damaged): boolean {
+  return exceptionFor(damaged) !== null || (damaged.fault.kind === 'payload' && !isCovered(damaged));
+}
+
+function describeDamage({ subject, fault, damage }: Damaged): string {
+  return `${subject.fixture.id}: ${fault.title}, ${damage.file}`;
+}

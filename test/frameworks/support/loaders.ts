@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import { inParallel } from './in-parallel.ts';
+import { FRAMEWORKS, familyOf, output } from './python.ts';
+
+/** What the framework's own loader makes of a checkpoint: `silent` is loaded with other values and no word about it. */
+export type Outcome = 'ok' | 'silent' | 'error' | 'crash' | 'hang';
+
+export interface Load {
+  readonly maker: string;
+  readonly path: string;
+  /** What a whole checkpoint gives. */
+  readonly digest: string;
+}
+
+interface Printed {
+  readonly outcome: 'loaded' | 'error' | 'crash' | 'hang';
+  readonly digest?: string;
+}
+
+/** Loads every path with the loader of its maker; the import of each framework is paid once. */
+export async function loadAll(pythons: ReadonlyMap<string, string>, loads: readonly Load[]): Promise<ReadonlyMap<string, Outcome>> {
+  const byMaker = Map.groupBy(loads, ({ maker }) => maker);
+  const outcomes = new Map<string, Outcome>();
+  await inParallel([...byMaker], 2, async ([maker, group]) => {
+    const script = `loaders/${maker}.py`;
+    const python = pythons.get(familyOf(script)) ?? 'python3';
+    const printed = await output(python, [join(FRAMEWORKS, script), '--batch'], `${group.map(({ path }) => path).join('\n')}\n`);
+    const lines = printed.split('\n').filter((line) => line.startsWith('{"outcome"'));
+    if (lines.length !== group.length) throw new Error(`${script} answered ${lines.length} of ${group.length} paths`);
+    for (const [index, { path, digest }] of group.entries()) {
+      const answer = JSON.parse(lines[index] ?? '') as Printed;
+      const loaded = answer.digest === digest ? 'ok' : 'silent';
+      outcomes.set(path, answer.outcome === 'loaded' ? loaded : answer.outcome);
+    }
+  });
+  return outcomes;
+}
