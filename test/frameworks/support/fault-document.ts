@@ -50,7 +50,7 @@ ${counts(rows)}
 
 ${[...versions]
   .sort(([a], [b]) => (a < b ? -1 : 1))
-  .map(([name, version]) => `${name} ${version}`)
+  .map(([library, version]) => `${library} ${version}`)
   .join(', ')}.
 
 Made by \`UPDATE_DOCS=1 npm run test:frameworks\`, which otherwise compares what \`verify\` says with this page.
