@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { systemCode } from '../../../src/core/errors.ts';
 
 export const FRAMEWORKS = join(import.meta.dirname, '..');
 
@@ -31,8 +32,10 @@ export function familyOf(script: string): string {
 /** Runs a program to its end and gives what it printed; its standard error goes where ours goes only when it fails. */
 export function output(program: string, args: readonly string[], input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'pipe'] });
+    // In a group of its own: some frameworks leave helper processes behind that would hold our pipes open for ever.
+    const child = spawn(program, args, { env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     let [printed, complaints] = ['', ''];
+    child.on('exit', () => endGroup(child.pid));
     child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints = (complaints + text).slice(-4000)));
     child.on('error', reject);
@@ -42,6 +45,16 @@ export function output(program: string, args: readonly string[], input = ''): Pr
     });
     child.stdin.end(input);
   });
+}
+
+/** Ends what is left of a process group; nothing is left of most. */
+function endGroup(leader: number | undefined): void {
+  if (leader === undefined) return;
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (thrown) {
+    if (systemCode(thrown) !== 'ESRCH') throw thrown;
+  }
 }
 
 /** A program that answers each JSON line with one JSON line. */
