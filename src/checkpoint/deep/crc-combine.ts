@@ -25,8 +25,13 @@ function shiftBy(bytes: number, polynomial: number): number {
   return result;
 }
 
+/** The last shift: pieces are of one length but for the last. */
+let known: { readonly kind: CombinableCrc; readonly length: number; readonly shift: number } | null = null;
+
 /** The checksum of two pieces in a row, from theirs alone and the length of the second. */
 export function combineCrc(kind: CombinableCrc, first: number, second: number, secondLength: number): number {
   const polynomial = POLYNOMIALS[kind];
-  return (multiply(shiftBy(secondLength, polynomial), first, polynomial) ^ second) >>> 0;
+  if (known?.kind !== kind || known.length !== secondLength)
+    known = { kind, length: secondLength, shift: shiftBy(secondLength, polynomial) };
+  return (multiply(known.shift, first, polynomial) ^ second) >>> 0;
 }

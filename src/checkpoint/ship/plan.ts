@@ -1,6 +1,6 @@
 import { PART_BYTES, type SealedFile } from '../store/manifest.ts';
 import type { ObjectPlan, PlannedPart, StoredObject } from './backend.ts';
-import { combineCrc32c } from './crc-combine.ts';
+import { combineCrc } from '../deep/crc-combine.ts';
 import { crc32c } from '../../core/checksums.ts';
 
 /** Parts of an upload: small enough that a lost one costs little, large enough that requests do not count. */
@@ -24,7 +24,7 @@ function combineSums(sums: readonly string[], offset: number, length: number): n
   let sum = 0;
   for (let at = offset; at < offset + length; at += PART_BYTES) {
     const part = Number.parseInt(sums[at / PART_BYTES] ?? '', 16);
-    sum = at === offset ? part : combineCrc32c(sum, part, Math.min(PART_BYTES, offset + length - at));
+    sum = at === offset ? part : combineCrc('crc32c', sum, part, Math.min(PART_BYTES, offset + length - at));
   }
   return sum;
 }

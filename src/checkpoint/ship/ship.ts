@@ -8,7 +8,7 @@ import type { SealedFile } from '../store/manifest.ts';
 import type { SealedCheckpoint } from '../store/scan.ts';
 import type { Store } from '../store/store.ts';
 import type { ObjectPlan, ObjectStore, PartBody } from './backend.ts';
-import { combineCrc32c } from './crc-combine.ts';
+import { combineCrc } from '../deep/crc-combine.ts';
 import { RequestFailure, UPLOAD_GONE, WRONG_BYTES } from './failure.ts';
 import type { Journal } from './journal.ts';
 import { fileKey, manifestKey } from './keys.ts';
@@ -215,7 +215,7 @@ async function readBack(remote: ObjectStore, key: string, plan: ObjectPlan): Pro
   for (const { offset, size } of plan.parts) {
     let sum = 0;
     await remote.readRange(key, { offset, size }, { restart: () => (sum = 0), write: async (bytes) => void (sum = crc32c(bytes, sum)) });
-    whole = combineCrc32c(whole, sum, size);
+    whole = combineCrc('crc32c', whole, sum, size);
   }
   return whole === plan.crc32c;
 }
