@@ -1,9 +1,9 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { systemCode } from '../../../src/core/errors.ts';
 
 export const FRAMEWORKS = join(import.meta.dirname, '..');
 
@@ -32,10 +32,11 @@ export function familyOf(script: string): string {
 /** Runs a program to its end and gives what it printed; its standard error goes where ours goes only when it fails. */
 export function output(program: string, args: readonly string[], input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
-    // In a group of its own: some frameworks leave helper processes behind that would hold our pipes open for ever.
-    const child = spawn(program, args, { env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+    // Some frameworks leave helper processes in sessions of their own that would hold our pipes open for ever: they carry our mark.
+    const mark = `HOLDFAST_TEST_CHILD=${randomUUID()}`;
+    const child = spawn(program, args, { env: withMark(mark), stdio: ['pipe', 'pipe', 'pipe'] });
     let [printed, complaints] = ['', ''];
-    child.on('exit', () => endGroup(child.pid));
+    child.on('exit', () => endMarked(mark));
     child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints = (complaints + text).slice(-4000)));
     child.on('error', reject);
@@ -47,13 +48,21 @@ export function output(program: string, args: readonly string[], input = ''): Pr
   });
 }
 
-/** Ends what is left of a process group; nothing is left of most. */
-function endGroup(leader: number | undefined): void {
-  if (leader === undefined) return;
-  try {
-    process.kill(-leader, 'SIGKILL');
-  } catch (thrown) {
-    if (systemCode(thrown) !== 'ESRCH') throw thrown;
+function withMark(mark: string): NodeJS.ProcessEnv {
+  const [name = '', value] = mark.split('=');
+  return { ...ENVIRONMENT, [name]: value };
+}
+
+/** Ends every process that was started, at any remove, by the one with this mark. */
+function endMarked(mark: string): void {
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid) || pid === process.pid) continue;
+    try {
+      if (readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(mark)) process.kill(pid, 'SIGKILL');
+    } catch {
+      // It ended by itself, or is not ours to look at.
+    }
   }
 }
 
