@@ -1,3 +1,4 @@
+import { relieveMemory } from '../core/memory.ts';
 import { randomSeed } from '../core/rng.ts';
 import { LIMITS } from './limits.ts';
 
@@ -11,12 +12,14 @@ export type ParsedJson =
   | { readonly ok: false; readonly limit: boolean; readonly reason: string };
 
 /**
- * What a document may weigh once it is parsed, in units of some twenty bytes. A value costs one, a string and a key one more, a list and
- * an object four. Objects with the same keys as one before share the description of them; a new combination costs ten for each key.
+ * What a document may weigh once it is parsed, in units of some twenty bytes. A value costs one, a string and a key one more and their
+ * length besides, a list and an object four. Objects with the same keys as one before share the description of them; a new combination costs ten for each key.
  */
-const MAX_WEIGHT = 4_700_000;
+const MAX_WEIGHT = 3_600_000;
 const CONTAINER_WEIGHT = 4;
 const NEW_KEY_WEIGHT = 10;
+const LONG_TEXT = 4 * 1024 * 1024;
+const CHARACTERS_PER_WEIGHT = 20;
 /** Combinations of keys that are remembered; more than that are all taken for new. */
 const SHAPES = 4096;
 
@@ -25,6 +28,8 @@ export function parseJson(text: string): ParsedJson {
   if (text.length > LIMITS.documentBytes) return tooMuch(`${text.length} characters, at most ${LIMITS.documentBytes} are read`);
   const excess = measure(text);
   if (excess !== null) return tooMuch(excess);
+  // The bytes that the text was made of are not needed any more.
+  if (text.length > LONG_TEXT) relieveMemory();
   try {
     return { ok: true, value: JSON.parse(text) as Json };
   } catch (thrown) {
@@ -78,7 +83,7 @@ class Scale {
   #last = { start: 0, end: 0, text: '' };
 
   text(text: string, start: number, end: number): void {
-    this.weight++;
+    this.weight += 1 + Math.floor((end - start) / CHARACTERS_PER_WEIGHT);
     this.#last = { start, end, text };
   }
 

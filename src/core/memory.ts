@@ -21,10 +21,17 @@ export function relieveMemory(clock: Clock = realClock): void {
   const now = clock.monotonic();
   if (now - lastLook < MS_BETWEEN_LOOKS) return;
   lastLook = now;
-  if (process.memoryUsage.rss() < allowedBytes) return;
+  const bytes = process.memoryUsage.rss();
+  // What a collection freed goes back to the system only a little later: the bound follows it down.
+  allowedBytes = Math.min(allowedBytes, allowedAfter(bytes));
+  if (bytes < allowedBytes) return;
   collect ??= exposedCollector();
   collect();
-  allowedBytes = Math.max(COMFORTABLE_BYTES, process.memoryUsage.rss() + GROWTH_BYTES);
+  allowedBytes = allowedAfter(process.memoryUsage.rss());
+}
+
+function allowedAfter(bytes: number): number {
+  return Math.max(COMFORTABLE_BYTES, bytes + GROWTH_BYTES);
 }
 
 /** The collector is not exposed by default; a context made after the flag was set has it. */

@@ -132,6 +132,7 @@ export class JsonCursor {
       const byte = this.#bytes[this.position++];
       if (byte === undefined) throw new HeaderError(start, 'a string that does not end');
       if (byte === QUOTE) return escaped;
+      if (byte < 0x20) throw new HeaderError(this.position - 1, 'a control character in a string');
       if (byte === BACKSLASH) {
         escaped = true;
         this.position++;

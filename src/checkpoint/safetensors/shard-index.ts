@@ -1,9 +1,12 @@
+import { isUtf8 } from 'node:buffer';
+import { relieveMemory } from '../../core/memory.ts';
 import { printable } from '../../core/printable.ts';
 import type { Findings } from '../findings.ts';
-import { isObject, type JsonObject, parseJson } from '../json.ts';
+import { isObject, type Json, parseJson } from '../json.ts';
 import { LIMITS } from '../limits.ts';
 import type { Directory } from '../source/directory.ts';
 import { SourceError } from '../source/source-error.ts';
+import { HeaderError, JsonCursor } from './json-cursor.ts';
 
 /** What `model.safetensors.index.json` says. */
 export interface ShardIndex {
@@ -28,46 +31,77 @@ export function readShardIndex(directory: Directory, name: string): ReadIndex {
   if (known?.name === name) return known.result;
   cache.delete(directory);
   const result = parse(directory, name);
+  relieveMemory();
   cache.set(directory, { name, result });
   return result;
 }
 
 function parse(directory: Directory, name: string): ReadIndex {
-  const text = readText(directory, name);
-  if (text instanceof SourceError) return { limit: false, reason: text.message };
-  if (text === null) return { limit: true, reason: `longer than the ${LIMITS.documentBytes} bytes that are parsed` };
-  const parsed = parseJson(text);
-  if (!parsed.ok) return parsed;
-  const { value } = parsed;
-  const map = isObject(value) ? value['weight_map'] : undefined;
-  if (!isObject(value) || !isObject(map)) return { limit: false, reason: 'no object `weight_map` in it' };
-  const tensors = new Map<string, string[]>();
-  // Pairs of a million keys would take more than the keys themselves.
-  const names = Object.keys(map);
-  if (names.length > MOST_TENSORS) return { limit: true, reason: `more than ${MOST_TENSORS} tensors in its \`weight_map\`` };
-  for (const tensor of names) {
-    const file = map[tensor];
-    if (typeof file !== 'string') return { limit: false, reason: 'a `weight_map` with values other than file names' };
-    const listed = tensors.get(file);
-    if (listed === undefined) tensors.set(file, [tensor]);
-    else listed.push(tensor);
-    if (tensors.size > MOST_FILES) return { limit: true, reason: `more than ${MOST_FILES} files in its \`weight_map\`` };
-  }
-  return { index: { tensors, totalSize: totalSize(value) } };
-}
-
-function readText(directory: Directory, name: string): string | null | SourceError {
   try {
-    return directory.readText(name);
+    const { size } = directory.entries.get(name) ?? { size: 0 };
+    if (size > LIMITS.documentBytes) return { limit: true, reason: `longer than the ${LIMITS.documentBytes} bytes that are parsed` };
+    const source = directory.open(name);
+    return parseIndex(source.read(0, source.size));
   } catch (thrown) {
-    if (thrown instanceof SourceError) return thrown;
+    if (thrown instanceof SourceError) return { limit: false, reason: thrown.message };
+    if (thrown instanceof HeaderError) return { limit: thrown.limit, reason: `${thrown.message}, at byte ${thrown.offset}` };
     throw thrown;
   }
 }
 
-function totalSize(document: JsonObject): number | null {
-  const metadata = document['metadata'];
-  const size = isObject(metadata) ? metadata['total_size'] : undefined;
+/** Token by token: the tree that `JSON.parse` builds of the largest indexes takes more memory than everything else. */
+function parseIndex(bytes: Buffer): ReadIndex {
+  if (!isUtf8(bytes)) return { limit: false, reason: 'bytes that are not UTF-8' };
+  const cursor = new JsonCursor(bytes);
+  let files: ReadonlyMap<string, string> | null = null;
+  let totalSize: number | null = null;
+  cursor.object((key) => {
+    if (key === 'weight_map') files = filesOfTensors(cursor);
+    else totalSize = totalSizeIn(key, readValue(cursor, bytes)) ?? totalSize;
+  });
+  if (cursor.peek() !== -1) throw new HeaderError(cursor.position, 'something after the closing brace');
+  if (files === null) return { limit: false, reason: 'no object `weight_map` in it' };
+  return { index: { tensors: tensorsOfFiles(files), totalSize } };
+}
+
+/** The file of each tensor; of one that is named twice the last, as in every reader of JSON. */
+function filesOfTensors(cursor: JsonCursor): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  /** Every file is named by many tensors: one text for all of them. */
+  const names = new Map<string, string>();
+  cursor.object((tensor, offset) => {
+    const written = cursor.string();
+    const file = names.get(written) ?? written;
+    if (file === written) names.set(file, file);
+    files.set(tensor, file);
+    if (files.size > MOST_TENSORS) throw new HeaderError(offset, `more than ${MOST_TENSORS} tensors in its \`weight_map\``, true);
+    if (names.size > MOST_FILES) throw new HeaderError(offset, `more than ${MOST_FILES} files in its \`weight_map\``, true);
+  });
+  return files;
+}
+
+function tensorsOfFiles(files: ReadonlyMap<string, string>): ReadonlyMap<string, readonly string[]> {
+  const tensors = new Map<string, string[]>();
+  for (const [tensor, file] of files) {
+    const listed = tensors.get(file);
+    if (listed === undefined) tensors.set(file, [tensor]);
+    else listed.push(tensor);
+  }
+  return tensors;
+}
+
+/** A value beside the map: small, and parsed as a whole. */
+function readValue(cursor: JsonCursor, bytes: Buffer): Json {
+  cursor.peek();
+  const start = cursor.position;
+  cursor.skip();
+  const parsed = parseJson(bytes.toString('utf8', start, cursor.position));
+  if (!parsed.ok) throw new HeaderError(start, parsed.reason, parsed.limit);
+  return parsed.value;
+}
+
+function totalSizeIn(key: string, value: Json): number | null {
+  const size = key === 'metadata' && isObject(value) ? value['total_size'] : undefined;
   // Some writers store it as a float (`1624.0`), which JSON.parse makes a whole number again.
   return typeof size === 'number' && Number.isSafeInteger(size) ? size : null;
 }

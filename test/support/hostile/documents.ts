@@ -197,7 +197,7 @@ export const JSON_ATTACKS: readonly Attack[] = [
         'm-00001-of-00002.safetensors': header,
         'm-00002-of-00002.safetensors': header,
         'm.safetensors.index.json': members(
-          290_000,
+          195_000,
           ['{"weight_map":{', '}}'],
           (i) => `${name(i)}:"m-0000${1 + (i % 2)}-of-00002.safetensors"`,
         ),
@@ -216,14 +216,14 @@ export const JSON_ATTACKS: readonly Attack[] = [
     codes: ['SHARD_INDEX_NAME'],
   },
   {
-    name: 'four indexes of three hundred thousand tensors',
+    name: 'four indexes of a quarter of a million tensors',
     write: (path) =>
       folder(
         path,
         Object.fromEntries(
           Array.from({ length: 4 }, (_, n) => [
             `m${n}.safetensors.index.json`,
-            members(300_000, ['{"weight_map":{', '}}'], (i) => `"t${i}":"f"`),
+            members(250_000, ['{"weight_map":{', '}}'], (i) => `"t${i}":"f"`),
           ]),
         ),
       ),
