@@ -44,7 +44,10 @@ export async function verifyPaths(paths: readonly string[], options: VerifyOptio
   const writers = once(findWriters);
   const reports: PathReport[] = [];
   const held: Held = { checkpoints: 0, evidence: 0 };
-  for (const path of paths) reports.push(await verifyPath(path, options, { writers, held }));
+  for (const path of paths) {
+    reports.push(await verifyPath(path, options, { writers, held }));
+    relieveMemory();
+  }
   return { schema: REPORT_SCHEMA, level: options.level, paths: reports };
 }
 
