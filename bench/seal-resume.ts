@@ -38,7 +38,7 @@ export async function sealResume(): Promise<Suite> {
 function writeSealed(folder: string, run: string, step: number): void {
   const checkpoint = join(folder, `step-${step}`);
   mkdirSync(checkpoint);
-  writeShardedSafetensors(checkpoint, 997, { withOptimizer: true });
+  writeShardedSafetensors(checkpoint, 995, { withOptimizer: true });
   writeFileSync(join(checkpoint, 'trainer_state.json'), JSON.stringify({ global_step: step }));
   const files = readdirSync(checkpoint)
     .sort()

@@ -93,7 +93,7 @@ export async function verifyLastGood(): Promise<Suite> {
   for (let step = 1; step <= 100; step++) {
     const checkpoint = join(folder, `checkpoint-${step * 10}`);
     mkdirSync(checkpoint);
-    writeShardedSafetensors(checkpoint, 997, { withOptimizer: true });
+    writeShardedSafetensors(checkpoint, 995, { withOptimizer: true });
     writeFileSync(join(checkpoint, 'trainer_state.json'), JSON.stringify({ global_step: step * 10 }));
   }
   const verify: Variant = { name: 'holdfast verify --last-good', run: () => measureProcess([HOLDFAST, 'verify', '--last-good', folder]) };

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HoldfastError, systemCode } from '../core/errors.ts';
 import { relieveMemory } from '../core/memory.ts';
 import { printable } from '../core/printable.ts';
+import { HashPool } from './deep/pool.ts';
 import { runChecks } from './deep/run-checks.ts';
 import { type Discovery, discover } from './discover.ts';
 import { addChangeEvidence, addFileEvidence, countsBlocksExactly } from './file-evidence.ts';
@@ -44,9 +45,14 @@ export async function verifyPaths(paths: readonly string[], options: VerifyOptio
   const writers = once(findWriters);
   const reports: PathReport[] = [];
   const held: Held = { checkpoints: 0, evidence: 0 };
-  for (const path of paths) {
-    reports.push(await verifyPath(path, options, { writers, held }));
-    relieveMemory();
+  const pool = new HashPool();
+  try {
+    for (const path of paths) {
+      reports.push(await verifyPath(path, options, { writers, held, pool }));
+      relieveMemory();
+    }
+  } finally {
+    await pool.close();
   }
   return { schema: REPORT_SCHEMA, level: options.level, paths: reports };
 }
@@ -78,7 +84,7 @@ interface Held {
   evidence: number;
 }
 
-async function verifyPath(path: string, options: VerifyOptions, shared: Pick<Context, 'writers' | 'held'>): Promise<PathReport> {
+async function verifyPath(path: string, options: VerifyOptions, shared: Pick<Context, 'writers' | 'held' | 'pool'>): Promise<PathReport> {
   const { tree, file } = openTree(path);
   try {
     options.onProgress?.({ phase: 'search', done: 0, total: 0, unit: 'checkpoints', current: path });
@@ -103,6 +109,7 @@ interface Context {
   readonly trackers: ReadonlyMap<string, readonly Tracker[]>;
   readonly isExact: boolean;
   readonly held: Held;
+  readonly pool: HashPool;
 }
 
 async function verifyUnits(units: readonly Unit[], context: Context): Promise<CheckpointReport[]> {
@@ -138,9 +145,10 @@ async function verifyUnit(unit: Unit, context: Context): Promise<CheckpointRepor
   return judge(unit, findings, compared, { level: options.level, path: pathOf(unit.path) });
 }
 
-async function compare(findings: Findings, { tree, options, isExact }: Context): Promise<Compared> {
+async function compare(findings: Findings, { tree, options, isExact, pool }: Context): Promise<Compared> {
   if (options.level === 'quick' || findings.coverage.checks === 0) return { checkedBytes: 0, failures: 0 };
   return runChecks(findings, {
+    pool,
     fileOf: (file) => {
       const fresh = lookAgain(tree, file, findings);
       // Where blocks do not tell of holes, every byte counts as held.

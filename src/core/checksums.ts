@@ -1,4 +1,4 @@
-import { crc32c as nativeCrc32c } from '@node-rs/crc32';
+import { createRequire } from 'node:module';
 import { crc32 as zlibCrc32 } from 'node:zlib';
 
 /** CRC-32 (zip, IEEE 802.3) of the bytes, continuing from `previous`. */
@@ -21,7 +21,15 @@ const CRC32_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
 
 /** CRC-32C (Castagnoli) of the bytes, continuing from `previous`. */
 export function crc32c(bytes: Uint8Array, previous = 0): number {
+  nativeCrc32c ??= loadCrc32c();
   return nativeCrc32c(bytes, previous);
+}
+
+/** Loaded when it is first needed: native code takes as long to load as forty modules. */
+let nativeCrc32c: typeof import('@node-rs/crc32').crc32c | null = null;
+
+function loadCrc32c(): typeof import('@node-rs/crc32').crc32c {
+  return (createRequire(import.meta.url)('@node-rs/crc32') as typeof import('@node-rs/crc32')).crc32c;
 }
 
 /** The masking TensorFlow and LevelDB apply to a CRC-32C before they store it. */

@@ -1,7 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Writes `count` small shards and their index; with optimizer state as one more shard where wanted. */
+const TRAINER = join(import.meta.dirname, '../fixtures/whole/hf-trainer/data/checkpoint-4');
+
+/** Writes `count` small shards and their index; beside them, where wanted, the three files that a real Trainer resumes from. */
 export function writeShardedSafetensors(folder: string, count: number, { withOptimizer = false } = {}): void {
   const weightMap: Record<string, string> = {};
   const shard = String(count).padStart(5, '0');
@@ -13,8 +15,8 @@ export function writeShardedSafetensors(folder: string, count: number, { withOpt
   }
   const index = { metadata: { total_size: count * 64 * 4 }, weight_map: weightMap };
   writeFileSync(join(folder, 'model.safetensors.index.json'), JSON.stringify(index));
-  if (withOptimizer)
-    writeFileSync(join(folder, 'optimizer.safetensors'), safetensorsFile({ 'optimizer.exp_avg': 64, 'optimizer.exp_avg_sq': 64 }));
+  if (!withOptimizer) return;
+  for (const name of ['optimizer.pt', 'scheduler.pt', 'rng_state.pth']) copyFileSync(join(TRAINER, name), join(folder, name));
 }
 
 /** A file with float32 tensors of the given lengths. */

@@ -1,74 +1,114 @@
 import { availableParallelism } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { relieveMemory } from '../../core/memory.ts';
 import { hashBatch } from './hash-batch.ts';
 import type { Batch, TaskResult } from './task.ts';
 
-/** Enough to keep a disk busy while the cores hash. */
-const MAX_WORKERS = 8;
+/** Enough to keep a disk busy while the cores hash; the main thread is one of them. */
+const MAX_THREADS = 8;
 /** What each costs, and what the process may hold with all of them. */
 const WORKER_BYTES = 20e6;
 const PROCESS_BYTES = 232e6;
 
-/** Less than this is hashed at once by the main thread: starting threads would take longer. */
+/** Less than this is hashed by the main thread alone: starting others would take longer. */
 const INLINE_BYTES = 16 * 1024 * 1024;
 
-interface PoolOptions {
+/** Batches that lie with a worker: the one it does, and one so that it need not wait for the next. */
+const AHEAD = 2;
+
+interface RunOptions {
   readonly signal: AbortSignal;
   readonly onResults: (results: readonly TaskResult[], batch: Batch) => void;
-  readonly maxWorkers?: number;
 }
 
-/** Has the batches done, by worker threads where that pays, a batch at a time each, and hands the results over as they come. */
-export async function runBatches(batches: readonly Batch[], { signal, onResults, maxWorkers = MAX_WORKERS }: PoolOptions): Promise<void> {
-  if (batches.reduce((sum, { bytes }) => sum + bytes, 0) <= INLINE_BYTES) {
-    for (const batch of batches) onResults(await hashBatch(batch), batch);
-    return;
+/** Threads that hash. Workers start with the first work that is worth it, and stay until the pool is closed. */
+export class HashPool {
+  readonly #maxThreads: number;
+  #workers: readonly HashWorker[] = [];
+
+  constructor(maxThreads: number = MAX_THREADS) {
+    this.#maxThreads = maxThreads;
   }
-  const count = Math.min(batches.length, maxWorkers, Math.max(2, availableParallelism()), affordableWorkers());
-  const workers = Array.from({ length: count }, startWorker);
-  let next = 0;
-  try {
-    await Promise.all(
-      workers.map(async (worker) => {
-        for (let batch = batches[next++]; batch !== undefined; batch = batches[next++]) {
-          if (signal.aborted) return;
-          onResults(await ask(worker, batch, signal), batch);
-        }
-      }),
-    );
-  } finally {
+
+  /** Has the batches done, and hands the results over as they come. One run at a time. Returns early when the signal is raised. */
+  async run(batches: readonly Batch[], { signal, onResults }: RunOptions): Promise<void> {
+    if (batches.reduce((sum, { bytes }) => sum + bytes, 0) > INLINE_BYTES) this.#start(batches.length - 1);
+    let next = 0;
+    const lane = async (hash: (batch: Batch) => Promise<readonly TaskResult[]>): Promise<void> => {
+      for (let batch = batches[next++]; batch !== undefined && !signal.aborted; batch = batches[next++]) {
+        const results = await hash(batch);
+        if (!signal.aborted) onResults(results, batch);
+      }
+    };
+    const ofWorkers = this.#workers.flatMap((worker) => Array.from({ length: AHEAD }, () => lane((batch) => worker.ask(batch, signal))));
+    await Promise.all([...ofWorkers, lane(hashHere)]);
+  }
+
+  async close(): Promise<void> {
+    const workers = this.#workers;
+    this.#workers = [];
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
+
+  #start(most: number): void {
+    const wanted = Math.min(most, this.#maxThreads - 1, Math.max(1, availableParallelism() - 1)) - this.#workers.length;
+    if (wanted <= 0) return;
+    const count = Math.min(wanted, affordableWorkers());
+    this.#workers = [...this.#workers, ...Array.from({ length: count }, () => new HashWorker())];
+  }
+}
+
+/** By this thread, which looks up after each batch: others have answered meanwhile, or a signal came. */
+async function hashHere(batch: Batch): Promise<readonly TaskResult[]> {
+  const results = await hashBatch(batch);
+  await nextTurn();
+  return results;
 }
 
 /** Where reading the index took much memory, less is left for threads. */
 function affordableWorkers(): number {
   relieveMemory();
-  return Math.max(1, Math.floor((PROCESS_BYTES - process.memoryUsage.rss()) / WORKER_BYTES));
+  return Math.max(0, Math.floor((PROCESS_BYTES - process.memoryUsage.rss()) / WORKER_BYTES));
 }
 
-function startWorker(): Worker {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return new Worker(new URL(`./worker.${extension}`, import.meta.url), {
-    resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 },
-  });
-}
+/** A worker thread answers in the order in which it is asked. */
+class HashWorker {
+  readonly #worker: Worker;
+  readonly #waiting: { resolve(results: readonly TaskResult[]): void; reject(error: Error): void }[] = [];
 
-function ask(worker: Worker, batch: Batch, signal: AbortSignal): Promise<readonly TaskResult[]> {
-  return new Promise((resolve, reject) => {
-    const stop = () => settle(() => resolve([]));
-    const fail = (error: Error) => settle(() => reject(error));
-    const answer = (results: readonly TaskResult[]) => settle(() => resolve(results));
-    const settle = (outcome: () => void) => {
-      signal.removeEventListener('abort', stop);
-      worker.off('error', fail);
-      worker.off('message', answer);
-      outcome();
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    worker.once('error', fail);
-    worker.once('message', answer);
-    worker.postMessage(batch);
-  });
+  constructor() {
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+    this.#worker = new Worker(new URL(`./worker.${extension}`, import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 },
+    });
+    this.#worker.on('message', (results: readonly TaskResult[]) => this.#waiting.shift()?.resolve(results));
+    this.#worker.on('error', (error: Error) => {
+      for (const { reject } of this.#waiting.splice(0)) reject(error);
+    });
+  }
+
+  /** The results of a batch; none when the signal is raised before they are there. */
+  ask(batch: Batch, signal: AbortSignal): Promise<readonly TaskResult[]> {
+    return new Promise((resolve, reject) => {
+      const stop = () => resolve([]);
+      signal.addEventListener('abort', stop, { once: true });
+      const settle = () => signal.removeEventListener('abort', stop);
+      this.#waiting.push({
+        resolve: (results) => {
+          settle();
+          resolve(results);
+        },
+        reject: (error) => {
+          settle();
+          reject(error);
+        },
+      });
+      this.#worker.postMessage(batch);
+    });
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker.terminate();
+  }
 }

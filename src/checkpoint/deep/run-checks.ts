@@ -4,11 +4,12 @@ import { affordableFiles, type CheckedFile } from './afford.ts';
 import type { Check } from './check.ts';
 import { type CombinableCrc, combineCrc } from './crc-combine.ts';
 import { maskedHex } from './hash-range.ts';
-import { runBatches } from './pool.ts';
+import type { HashPool } from './pool.ts';
 import { BATCH_BYTES, partsOf, planBatches, type TaskResult } from './task.ts';
 import { hex32 } from '../../core/checksums.ts';
 
 export interface RunChecksOptions {
+  readonly pool: HashPool;
   /** A file, from its path below the root; null, with evidence, when it is not there any more. */
   readonly fileOf: (file: string) => CheckedFile | null;
   readonly signal: AbortSignal;
@@ -26,7 +27,7 @@ export async function runChecks(findings: Findings, options: RunChecksOptions): 
     const checks = part.filter(({ file }) => files.has(file));
     const batches = planBatches(checks).map((batch) => ({ ...batch, file: files.get(batch.file)?.path ?? batch.file }));
     const comparison = new Comparison(checks);
-    await runBatches(batches, {
+    await options.pool.run(batches, {
       signal: options.signal,
       onResults: (answers, batch) => {
         for (const answer of answers) comparison.add(answer);

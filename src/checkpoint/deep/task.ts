@@ -32,7 +32,7 @@ export interface TaskResult {
   readonly isUnreadable: boolean;
 }
 
-export const BATCH_BYTES = 32 * 1024 * 1024;
+export const BATCH_BYTES = 16 * 1024 * 1024;
 
 function isCombinable({ algorithm, encoding }: Check): boolean {
   return encoding === 'stored' && (algorithm === 'crc32' || algorithm === 'crc32c' || algorithm === 'crc32c-masked');

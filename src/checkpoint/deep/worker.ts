@@ -6,6 +6,9 @@ import type { Batch } from './task.ts';
 const port = parentPort;
 if (port === null) throw new Error('deep/worker.ts runs only as a worker thread');
 
+/** One batch after the other: they share a window, and are answered in order. */
+let last = Promise.resolve();
+
 port.on('message', (batch: Batch) => {
-  void hashBatch(batch).then((results) => port.postMessage(results));
+  last = last.then(async () => port.postMessage(await hashBatch(batch)));
 });

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { hashBatch } from '../deep/hash-batch.ts';
-import { runBatches } from '../deep/pool.ts';
+import { HashPool } from '../deep/pool.ts';
 import { BATCH_BYTES, type Batch, type Task, type TaskResult } from '../deep/task.ts';
 import { PART_BYTES, type SealedFile } from './manifest.ts';
 import { writeBack } from './write-back.ts';
@@ -50,7 +50,7 @@ export async function checksumFiles(folder: string, files: readonly FileToRead[]
   };
   const batches = planParts(folder, files);
   if (options.threads === 1) await runHere(batches, signal, onResults);
-  else await runBatches(batches, { signal, onResults, ...(options.threads === undefined ? {} : { maxWorkers: options.threads }) });
+  else await runInPool(batches, options.threads, { signal, onResults });
   signal.throwIfAborted();
   return { files: files.map(({ path, size }, index) => ({ path, size, crc32c: sums[index] ?? [] })), problems };
 }
@@ -64,6 +64,15 @@ async function runHere(
     signal.throwIfAborted();
     onResults(await hashBatch(batch), batch);
     await nextTurn();
+  }
+}
+
+async function runInPool(batches: readonly Batch[], threads: number | undefined, options: Parameters<HashPool['run']>[1]): Promise<void> {
+  const pool = new HashPool(threads);
+  try {
+    await pool.run(batches, options);
+  } finally {
+    await pool.close();
   }
 }
 
