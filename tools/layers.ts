@@ -6,7 +6,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['cli', 'dashboard'],
   ['drill', 'why', 'whatif', 'lint', 'plan', 'grace'],
   ['operator', 'cluster', 'supervisor', 'queue'],
-  ['checkpoint', 'kube'],
+  ['checkpoint', 'kube', 'ledger'],
   ['domain'],
   ['core'],
 ];
