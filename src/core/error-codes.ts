@@ -144,6 +144,12 @@ export const ERROR_CODES = {
     explain:
       'A write or a sync that the storage should have done failed; the message carries the reason of the system, such as ENOSPC (full), EDQUOT (over a quota) or EIO (the device or the server failed). What was written is removed again. A save would meet the same failure.',
   },
+  LEDGER_FAILED: {
+    exit: EXIT.notWritten,
+    title: 'The ledger of the run cannot be written',
+    explain:
+      'What happens to a run (attempts, saves, notices, decisions, ends) is appended to files in `.holdfast/ledger`. The system refused, with the reason in the message: a full volume, no permission, an I/O error. Training is not stopped for that, and recording is tried again with the next event; what could not be written is missing from `holdfast log`.',
+  },
   ...REMOTE_ERROR_CODES,
   INTERRUPTED: {
     exit: EXIT.interrupted,

@@ -1,0 +1,146 @@
+import { CAUSES, type Cause } from '../domain/notice.ts';
+import { type Field, type Fields, flag, listOf, number, oneOf, orNull, shape, text, type ValuesOf } from './fields.ts';
+
+const step = orNull(number);
+const cause: Field<Cause> = oneOf(...(Object.keys(CAUSES) as Cause[]));
+const confidence = oneOf('known', 'guess');
+const prediction = orNull(shape({ medianMs: number, p95Ms: number }));
+
+/** What is in the ledger, by kind. Fields are only ever added; what a field means stays. */
+export const EVENT_KINDS = {
+  'attempt-started': {
+    run: text,
+    gang: text,
+    version: text,
+    command: listOf(text),
+    /** The checkpoint it resumes from; null: from the beginning. */
+    resumeStep: step,
+    worldSize: orNull(number),
+    accelerators: orNull(number),
+    cadence: text,
+    graceMs: number,
+    graceFrom: oneOf('option', 'environment', 'default'),
+  },
+  'trainer-started': { pid: number, restart: number },
+  'sdk-attached': { rank: number, worldSize: number, python: orNull(text), framework: orNull(text) },
+  /** Coalesced: at most one in a while, and the last one before anything else. */
+  progress: { step: number, stepMs: orNull(number), loss: orNull(number), unsavedMs: orNull(number) },
+  'cadence-planned': { everyMs: orNull(number), everySteps: orNull(number), overhead: orNull(number), sentence: text },
+  'save-started': {
+    save: text,
+    step: number,
+    reason: oneOf('cadence', 'flush', 'advice', 'request', 'watch', 'finish', 'adopted'),
+    predicted: prediction,
+  },
+  'save-ended': {
+    save: text,
+    step: number,
+    outcome: oneOf('sealed', 'failed', 'abandoned', 'lost'),
+    bytes: orNull(number),
+    /** From its start to sealed (or to its end), and of that: the trainer stood still; the trainer wrote; behind it, copy, checksums, commit. */
+    totalMs: number,
+    stallMs: orNull(number),
+    writeMs: orNull(number),
+    copyMs: orNull(number),
+    checksumMs: orNull(number),
+    commitMs: orNull(number),
+    problem: orNull(text),
+  },
+  shipped: { step: number, url: text, bytes: orNull(number), totalMs: orNull(number) },
+  'ship-failed': { step: orNull(number), url: text, problem: text },
+  notice: {
+    cause,
+    noticedMs: number,
+    deadlineMs: orNull(number),
+    confidence,
+    terminating: flag,
+    source: oneOf('signal', 'metadata', 'watched-file', 'pressure', 'cluster'),
+    detail: orNull(text),
+  },
+  'notice-withdrawn': { cause, source: text },
+  deadline: {
+    deadlineMs: number,
+    graceMs: number,
+    confidence,
+    reasons: listOf(shape({ deadlineMs: number, reason: text })),
+  },
+  decision: {
+    outcome: oneOf('flush', 'seal-staged', 'keep-last-good'),
+    sentence: text,
+    numbers: shape({
+      leftMs: number,
+      stepRestMs: number,
+      agreementMs: number,
+      saveMs: number,
+      sealMs: number,
+      reserveMs: number,
+      needMs: number,
+      medianMs: number,
+      sealStagedMs: orNull(number),
+      unsavedMs: number,
+      measured: flag,
+    }),
+  },
+  'flush-ended': {
+    outcome: oneOf('made', 'missed', 'refused', 'abandoned', 'staged-sealed'),
+    step,
+    tookMs: number,
+    predictedMs: orNull(number),
+    /** Time that was left at the end; negative: past the deadline. */
+    leftMs: orNull(number),
+    sentence: text,
+  },
+  hang: { quietMs: number, limitMs: orNull(number), sentence: text },
+  'trainer-ended': { code: orNull(number), signal: orNull(text), saidFinished: flag },
+  'attempt-ended': {
+    exitCode: number,
+    end: oneOf('finished', 'interrupted', 'failed', 'killed', 'refused'),
+    cause: orNull(cause),
+    step,
+    lastGoodStep: step,
+    lostMs: orNull(number),
+    lostSteps: orNull(number),
+    accelerators: orNull(number),
+    sentence: text,
+  },
+  /** Anything else worth a line, for people. */
+  note: { level: oneOf('info', 'warning', 'error'), code: orNull(text), sentence: text },
+} as const satisfies Readonly<Record<string, Fields>>;
+
+export type EventKind = keyof typeof EVENT_KINDS;
+
+/** An event as it is written: its kind and the fields of that kind. */
+export type LedgerEvent = { readonly [Kind in EventKind]: { readonly kind: Kind } & ValuesOf<(typeof EVENT_KINDS)[Kind]> }[EventKind];
+export type EventOf<Kind extends EventKind> = Extract<LedgerEvent, { readonly kind: Kind }>;
+
+/** What another version wrote: kept as it is. */
+export interface UnknownEvent {
+  readonly kind: 'unknown';
+  /** The kind that the line names. */
+  readonly name: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Where and when something was recorded. */
+export interface Recorded<Event = LedgerEvent | UnknownEvent> {
+  readonly attempt: number;
+  readonly node: string;
+  /** Counts the events of one writer, from 1. */
+  readonly seq: number;
+  /** Wall clock of the node, milliseconds since 1970. */
+  readonly atMs: number;
+  readonly event: Event;
+}
+
+/** Events that must survive the power going: they are synced at once. Nothing is lost with the others that is not also elsewhere. */
+export const SYNCED_KINDS: ReadonlySet<EventKind> = new Set([
+  'attempt-started',
+  'notice',
+  'notice-withdrawn',
+  'deadline',
+  'decision',
+  'flush-ended',
+  'hang',
+  'trainer-ended',
+  'attempt-ended',
+]);
