@@ -68,4 +68,10 @@ export const REMOTE_ERROR_CODES = {
     explain:
       'Connections failed, timed out, or the store answered with errors that should pass (429, 5xx), through all tries. What was transferred is kept: run the same command again and it goes on from there. The message carries the last reason. Behind a proxy set HTTPS_PROXY; for an own certificate authority set AWS_CA_BUNDLE or NODE_EXTRA_CA_CERTS.',
   },
+  RUN_IS_COPY: {
+    exit: EXIT.notWritten,
+    title: 'The folder holds copies',
+    explain:
+      '`holdfast ship` made what lies there: a folder it copied to, or a bucket that is mounted here. `resume`, `ls` and `verify` read it. Sealing, pruning, rolling back and the like happen in the folder of the run itself, and `holdfast fetch` brings a copy back to it.',
+  },
 } as const;

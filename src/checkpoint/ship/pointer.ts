@@ -3,10 +3,10 @@ import { printable } from '../../core/printable.ts';
 import { isObject, parseJson } from '../json.ts';
 import { isCount, type Manifest } from '../store/manifest.ts';
 import { nameProblem } from '../store/relative-path.ts';
+import { COPY_SCHEMA } from '../store/store.ts';
 import type { ObjectStore } from './backend.ts';
 
 const POINTER_SCHEMA = 'holdfast.remote-last-good/1';
-const RUN_SCHEMA = 'holdfast.remote-run/1';
 const POINTER_KEY = '.holdfast/last-good.json';
 const RUN_KEY = '.holdfast/run.json';
 const MAX_BYTES = 64 * 1024;
@@ -31,13 +31,13 @@ export type PointerMove =
 
 /** The prefix belongs to the run that writes first. */
 export async function claimPrefix(remote: ObjectStore, run: string): Promise<void> {
-  const bytes = Buffer.from(`${JSON.stringify({ schema: RUN_SCHEMA, run })}\n`);
+  const bytes = Buffer.from(`${JSON.stringify({ schema: COPY_SCHEMA, run })}\n`);
   const found = await remote.read(RUN_KEY, MAX_BYTES);
   if (found === null && (await remote.create(RUN_KEY, bytes)).isWritten) return;
   const owner = await remote.read(RUN_KEY, MAX_BYTES);
   const json = parseJson(owner?.bytes.toString('utf8') ?? '');
   const value = json.ok && isObject(json.value) ? json.value : {};
-  if (value['schema'] !== RUN_SCHEMA || typeof value['run'] !== 'string') throw unreadable(remote, RUN_KEY);
+  if (value['schema'] !== COPY_SCHEMA || typeof value['run'] !== 'string') throw unreadable(remote, RUN_KEY);
   if (value['run'] === run) return;
   throw new HoldfastError('REMOTE_CONFLICT', {
     message: `${printable(remote.url)} belongs to the run ${printable(value['run'])}, not to ${printable(run)}`,

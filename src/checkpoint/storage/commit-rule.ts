@@ -21,7 +21,9 @@ export interface CommitFacts {
   readonly capabilities: Capabilities | null;
 }
 
-const ELSEWHERE = 'Save on a disk, a persistent volume or a network file system, and copy finished checkpoints here.';
+const PLACES = 'Save on a disk, a persistent volume or a network file system';
+const ELSEWHERE = `${PLACES}, and copy finished checkpoints here.`;
+const SHIP = `${PLACES}, and copy finished checkpoints to the bucket with holdfast ship.`;
 
 /** The protocol for a path: what the table says of its file system, lowered by what was tried and failed. Never raised: a rename that worked once may still be a copy. */
 export function commitRule({ fileSystem, isReadOnly, capabilities }: CommitFacts): CommitRule {
@@ -31,21 +33,22 @@ export function commitRule({ fileSystem, isReadOnly, capabilities }: CommitFacts
   return (capabilities === null ? null : lowered(capabilities)) ?? byTable(fileSystem);
 }
 
-function byTable({ rename, title }: FileSystem): CommitRule {
+function byTable({ rename, title, home }: FileSystem): CommitRule {
+  const wayOut = home === 'object-store' ? SHIP : ELSEWHERE;
   switch (rename) {
     case 'atomic':
       return { protocol: 'rename', reason: `On ${title} a folder is renamed in one step.`, wayOut: null };
     case 'not-crash-safe':
-      return { protocol: 'manifest-last', reason: `On ${title} a power cut may tear a rename apart.`, wayOut: ELSEWHERE };
+      return { protocol: 'manifest-last', reason: `On ${title} a power cut may tear a rename apart.`, wayOut };
     case 'copies':
-      return { protocol: 'manifest-last', reason: `On ${title} a folder is renamed by copying: others see half of it.`, wayOut: ELSEWHERE };
+      return { protocol: 'manifest-last', reason: `On ${title} a folder is renamed by copying: others see half of it.`, wayOut };
     case 'unknown':
-      return { protocol: 'manifest-last', reason: `Nobody can say whether ${title} renames a folder in one step.`, wayOut: ELSEWHERE };
+      return { protocol: 'manifest-last', reason: `Nobody can say whether ${title} renames a folder in one step.`, wayOut };
     case 'refused':
       return {
         protocol: 'refuse',
         reason: `${title} renames and replaces nothing, so neither a commit nor a fence against a second writer is possible.`,
-        wayOut: ELSEWHERE,
+        wayOut,
       };
   }
 }

@@ -15,8 +15,10 @@ import { rememberSealed } from './last-good-cache.ts';
 import { at, BESIDE_SUFFIX, MANIFEST_NAME, STAGED_MANIFEST, STORE_FOLDER } from './layout.ts';
 import { formatManifest, type Manifest, MANIFEST_SCHEMA, type SealedFile } from './manifest.ts';
 import { readManifestFile } from './read-seals.ts';
+import { markOwner, sweepStaging } from './save-owner.ts';
 import { openForWriting, type OpenStore, type Store } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
+import { assertSuited } from './suitability.ts';
 import { type FoundFile, walkFiles } from './walk-files.ts';
 
 export interface AdoptOptions {
@@ -60,12 +62,15 @@ export async function adopt(opened: Store, path: string, options: AdoptOptions =
   const place = locate(opened, resolve(path));
   const known = await alreadySealed(opened, place, options);
   if (known !== null) return known;
+  // Before every byte is read for nothing.
+  assertSuited(opened.path);
   const before = listFiles(opened, place);
   const report = await judgeWhole(place, options);
   const step = options.step ?? report?.step ?? stepOfName(place.name);
   if (step === null) throw notSealable(place.path, 'does not say its step, neither inside nor by its name', 'Tell it with --step.');
   // Only now is anything written: a folder in which nothing can be sealed does not become that of a run.
   const store = openForWriting(opened);
+  sweepStaging(store);
   try {
     const files = await readWhole(store, place, before, options);
     syncAll(store, place, before);
@@ -254,6 +259,7 @@ function renameManifest(store: OpenStore, place: Place, manifest: Manifest): boo
   const staged = join(folder, STAGED_MANIFEST);
   try {
     fs.mkdir(folder);
+    markOwner(store, folder);
     fs.writeFile(staged, formatManifest(manifest));
     fs.fsyncFile(staged);
     if (isFenced(store, manifest.attempt)) return false;

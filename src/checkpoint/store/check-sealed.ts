@@ -3,7 +3,7 @@ import { printable } from '../../core/printable.ts';
 import { EVIDENCE_CODES, type EvidenceCode } from '../evidence/catalogue.ts';
 import type { Evidence } from '../evidence/evidence.ts';
 import { SourceError } from '../source/source-error.ts';
-import type { Verdict } from '../verdict.ts';
+import { decideVerdict, type Verdict } from '../verdict.ts';
 import { verifyPaths } from '../verify.ts';
 import { checksumFiles } from './checksum-files.ts';
 import type { DurableFs } from './durable-fs.ts';
@@ -12,18 +12,29 @@ import type { SealedCheckpoint } from './scan.ts';
 import type { Store } from './store.ts';
 import { isInputOutputError } from './store-error.ts';
 
-export type CheckLevel = 'quick' | 'deep';
+/** `seal`: names and sizes; `quick`: also the structure, as the reader of its format sees it; `deep`: also every byte. */
+export type CheckLevel = 'seal' | 'quick' | 'deep';
 
 /** What became of a checkpoint when it was held against its seal. */
-export type Checked = { readonly state: 'good'; readonly level: CheckLevel; readonly verdict: Verdict } | Problem;
+export type Checked = Good | Problem;
+
+export interface Good {
+  readonly state: 'good';
+  /** How far it was read; further than asked for where its structure had to be confirmed. */
+  readonly level: CheckLevel;
+  readonly verdict: Verdict;
+  /** What the reader of its format holds against bytes that were proven when they were sealed, and have not changed. */
+  readonly warning: string | null;
+}
 
 export interface Problem {
   /**
-   * - `bad`: it is not what was sealed, or what was sealed cannot be loaded
+   * - `bad`: it is not what was sealed
+   * - `doubted`: every byte is what was sealed, but the reader of its format finds that it cannot be loaded
    * - `unreadable`: the disk would not say; no proof of anything
    * - `busy`: somebody has it open for writing
    */
-  readonly state: 'bad' | 'unreadable' | 'busy';
+  readonly state: 'bad' | 'doubted' | 'unreadable' | 'busy';
   readonly verdict: Verdict;
   readonly code: EvidenceCode;
   readonly reason: string;
@@ -35,20 +46,40 @@ export interface CheckOptions {
 }
 
 /**
- * Holds a sealed checkpoint against its manifest: names and sizes (`quick`), and every byte against its checksum (`deep`). Then what the
- * format's own reader says about its structure, since a trainer can also have written nonsense that was sealed faithfully.
+ * Holds a sealed checkpoint against its manifest: names and sizes, and every byte against its checksum (`deep`). Then what the format's own
+ * reader says about its structure (not at `seal`), since a trainer can also have written nonsense that was sealed faithfully. Structure alone
+ * condemns nothing: where it looks wrong every byte is compared, and what is as it was sealed is only doubted.
  */
 export async function checkSealed(store: Store, sealed: SealedCheckpoint, level: CheckLevel, options: CheckOptions = {}): Promise<Checked> {
   const present = checkPresence(store, sealed);
   if (present !== null) return present;
-  if (level === 'deep') {
-    const bytes = await checkBytes(sealed, options);
-    if (bytes !== null) return bytes;
-  }
-  const format = await checkFormat(sealed, options);
-  if (typeof format !== 'string') return format;
+  if (level === 'seal') return { state: 'good', level, verdict: 'UNCHECKED', warning: null };
+  const bytes = level === 'deep' ? await checkBytes(sealed, options) : null;
+  if (bytes !== null) return bytes;
+  const look = await lookAtFormat(sealed, options);
+  if ('state' in look) return look;
+  if (wrongIn(look) === undefined) return good(level, look);
+  return (level === 'deep' ? null : await checkBytes(sealed, options)) ?? weigh(sealed, look);
+}
+
+/** Every byte is what was sealed. Is what the reader of the format says a reason to pass it by all the same? */
+function weigh({ manifest }: SealedCheckpoint, look: Look): Checked {
+  // Holes in a file whose checksums match are real zeros.
+  const settled = { ...look, evidence: look.evidence.filter(({ code }) => code !== 'FILE_SPARSE') };
+  const wrong = wrongIn(settled);
+  if (wrong === undefined) return good('deep', settled);
+  const where = wrong.file === null || wrong.message.includes(wrong.file) ? '' : `${printable(wrong.file)}: `;
+  const reason = `every byte is as it was sealed, but ${where}${wrong.message}`;
+  // Sealing an adopted one began with a deep look by the reader of its format: these very bytes have passed it.
+  if (manifest.origin === 'adopted') return { state: 'good', level: 'deep', verdict: 'UNCHECKED', warning: reason };
+  return { ...bad(wrong.code, reason), state: 'doubted' };
+}
+
+function good(level: CheckLevel, { format, evidence, hasOptimizer }: Look): Good {
+  const effects = new Set(evidence.map(({ effect }) => effect));
   // The seal covers every byte, so that after a deep check nothing is left unchecked.
-  return { state: 'good', level, verdict: format === 'UNCHECKED' && level === 'deep' ? 'RESUMABLE' : format };
+  const integrity = level === 'deep' ? 'checked' : 'not-checked';
+  return { state: 'good', level, verdict: format ? decideVerdict({ effects, integrity, hasOptimizer }) : 'UNKNOWN', warning: null };
 }
 
 /** Names and sizes; null when all are as sealed. No link is followed, neither to a file nor on the way to one. */
@@ -107,8 +138,15 @@ function differingPart(sealed: SealedFile | undefined, found: SealedFile): numbe
 /** Evidence that is no reason to doubt a seal: a run may name and count its steps, and name its own files, as it likes. */
 const IGNORED = new Set(['STEP_NOT_AS_NAMED', 'FILE_UNRECOGNISED']);
 
-/** What the reader of its format says: the verdict, or what is wrong with it. A format nobody knows has only its seal. */
-async function checkFormat({ path, root, kind, manifest }: SealedCheckpoint, { signal }: CheckOptions): Promise<Verdict | Problem> {
+/** What the reader of its format found. */
+interface Look {
+  /** False for a format nobody knows, which has only its seal. */
+  readonly format: boolean;
+  readonly evidence: readonly Evidence[];
+  readonly hasOptimizer: boolean;
+}
+
+async function lookAtFormat({ path, root, kind, manifest }: SealedCheckpoint, { signal }: CheckOptions): Promise<Look | Problem> {
   const given = kind === 'directory' ? path : join(root, manifest.files[0]?.path ?? '');
   const report = await verifyPaths([given], { level: 'quick', signal: signal ?? new AbortController().signal }).catch((thrown: unknown) => {
     if (thrown instanceof SourceError || isInputOutputError(thrown)) return null;
@@ -116,15 +154,16 @@ async function checkFormat({ path, root, kind, manifest }: SealedCheckpoint, { s
   });
   if (report === null) return unreadable('its structure cannot be read');
   const checkpoints = report.paths.flatMap((one) => one.checkpoints);
-  const evidence = checkpoints.flatMap((checkpoint) => checkpoint.evidence);
-  const find = (...effects: readonly Evidence['effect'][]) =>
-    evidence.find(({ code, effect }) => effects.includes(effect) && !IGNORED.has(code));
-  const busy = find('in-progress');
+  const evidence = checkpoints.flatMap((checkpoint) => checkpoint.evidence).filter(({ code }) => !IGNORED.has(code));
+  const busy = evidence.find(({ effect }) => effect === 'in-progress');
   if (busy !== undefined) return { state: 'busy', verdict: 'IN_PROGRESS', code: busy.code, reason: busy.message };
   const refused = evidence.find(({ code }) => code === 'FILE_NOT_READABLE');
   if (refused !== undefined) return unreadable(refused.message);
-  const wrong = find('corrupt', 'partial', 'zombie');
-  return wrong === undefined ? (checkpoints[0]?.verdict ?? 'UNKNOWN') : bad(wrong.code, wrong.message);
+  return { format: checkpoints.length > 0, evidence, hasOptimizer: checkpoints[0]?.content.optimizer.found ?? false };
+}
+
+function wrongIn({ evidence }: Look): Evidence | undefined {
+  return evidence.find(({ effect }) => ['corrupt', 'partial', 'zombie'].includes(effect));
 }
 
 const VERDICTS: Readonly<Partial<Record<Evidence['effect'], Verdict>>> = { partial: 'PARTIAL', zombie: 'ZOMBIE' };

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../core/errors.ts';
-import { type CheckLevel, type CheckOptions, checkSealed } from './check-sealed.ts';
+import { type CheckLevel, type CheckOptions, checkSealed, type Good } from './check-sealed.ts';
 import { type LastGoodCache, readCache, writeCache } from './last-good-cache.ts';
 import { quarantine } from './quarantine.ts';
 import { type BrokenSeal, type Scan, scan, type SealedCheckpoint } from './scan.ts';
@@ -10,6 +10,8 @@ export interface LastGoodOptions extends CheckOptions {
   readonly level?: 'auto' | 'deep';
   /** Look only: what is bad is told, but stays where it is, and nothing is remembered. */
   readonly isReadOnly?: boolean;
+  /** Take none rather than one that is only doubted: whoever deletes older ones must be sure. */
+  readonly isDoubtRefused?: boolean;
   readonly onCheck?: (name: string) => void;
 }
 
@@ -19,46 +21,72 @@ export interface Skipped {
   readonly path: string;
   readonly step: number | null;
   readonly attempt: number | null;
-  readonly state: 'bad' | 'unreadable' | 'busy' | 'not-judged';
+  readonly state: 'bad' | 'doubted' | 'unreadable' | 'busy' | 'not-judged';
   readonly code: string;
   readonly reason: string;
   /** Where it was moved to, null when it stayed. */
   readonly quarantined: string | null;
 }
 
+type Because = 'default' | 'asked' | 'boot' | 'io-error' | 'doubt';
+
 export interface LastGood {
   readonly checkpoint: SealedCheckpoint | null;
   /** How it was checked, and why that thoroughly; null when there is none. */
   readonly level: CheckLevel | null;
-  readonly because: 'default' | 'asked' | 'boot' | 'io-error' | null;
+  readonly because: Because | null;
+  /** What the reader of its format holds against it, although every byte is what was sealed. */
+  readonly warning: string | null;
   readonly skipped: readonly Skipped[];
   readonly scan: Scan;
 }
 
 /**
  * The newest sealed checkpoint that verifies. Each candidate is looked at once, the newest first: a bad one is moved to quarantine with the
- * reason, one that cannot be read stays where it is, and the next older one is taken.
+ * reason, one that cannot be read stays where it is, and the next older one is taken. One whose bytes are what was sealed, but whose structure
+ * is doubted, stays too, and is taken when there is none without a doubt: a reader that is wrong about one is wrong about all of them.
  */
-export async function lastGood(store: Store, options: LastGoodOptions = {}): Promise<LastGood> {
+export async function lastGood(store: Store, wishes: LastGoodOptions = {}): Promise<LastGood> {
+  const isReadOnly = wishes.isReadOnly === true || store.isCopy;
+  const options = { ...wishes, isReadOnly };
+  const { onCheck, signal } = options;
   const found = scan(store);
   const cache = readCache(store);
   const skipped: Skipped[] = skipBroken(store, found, options);
-  let hasFailed = skipped.some(({ state }) => state === 'unreadable');
   for (const checkpoint of found.sealed) {
-    options.onCheck?.(checkpoint.name);
-    options.signal?.throwIfAborted();
-    const because = reasonForDeep(store, checkpoint, cache, { ...options, isSuspect: hasFailed || cache?.isSuspect === true });
-    const level = because === 'default' ? 'quick' : 'deep';
-    const checked = await checkSealed(store, checkpoint, level, options);
+    onCheck?.(checkpoint.name);
+    signal?.throwIfAborted();
+    const because = reasonForDeep(store, checkpoint, cache, { ...options, hasFailed: hasFailed(skipped) });
+    const checked = await checkSealed(store, checkpoint, because === 'default' ? 'quick' : 'deep', options);
     if (checked.state === 'good') {
-      if (options.isReadOnly !== true) remember(store, checkpoint, cache, { level, hasFailed });
-      return { checkpoint, level, because, skipped, scan: found };
+      if (!isReadOnly) remember(store, checkpoint, cache, { ...checked, hasFailed: hasFailed(skipped) });
+      return { checkpoint, ...how(because, checked), skipped, scan: found };
     }
     skipped.push(skip(store, checkpoint, checked, options));
-    if (checked.state === 'unreadable') hasFailed = true;
   }
-  if (hasFailed && options.isReadOnly !== true) rememberSuspicion(store, cache);
-  return { checkpoint: null, level: null, because: null, skipped, scan: found };
+  if (hasFailed(skipped) && !isReadOnly) rememberSuspicion(store, cache);
+  return newestDoubted(found, skipped, options);
+}
+
+/** An I/O error was met on the way. */
+function hasFailed(skipped: readonly Skipped[]): boolean {
+  return skipped.some(({ state }) => state === 'unreadable');
+}
+
+/** How one that is good was checked: further than planned where its structure had to be confirmed. */
+function how(because: Because, { level, warning }: Good): Pick<LastGood, 'level' | 'because' | 'warning'> {
+  return { level, because: because === 'default' && level === 'deep' ? 'doubt' : because, warning };
+}
+
+/** What is left when none is good. */
+function newestDoubted(found: Scan, skipped: readonly Skipped[], { isDoubtRefused }: LastGoodOptions): LastGood {
+  const newest = isDoubtRefused === true ? undefined : skipped.find(({ state }) => state === 'doubted');
+  const checkpoint = found.sealed.find(({ name }) => name === newest?.name);
+  if (newest === undefined || checkpoint === undefined) {
+    return { checkpoint: null, level: null, because: null, warning: null, skipped, scan: found };
+  }
+  const others = skipped.filter((one) => one !== newest);
+  return { checkpoint, level: 'deep', because: 'doubt', warning: newest.reason, skipped: others, scan: found };
 }
 
 /** Why every byte is read, or `default` when names and sizes suffice. */
@@ -66,10 +94,10 @@ function reasonForDeep(
   store: Store,
   { manifest }: SealedCheckpoint,
   cache: LastGoodCache | null,
-  { level, isSuspect }: { readonly level?: 'auto' | 'deep'; readonly isSuspect: boolean },
-): 'default' | 'asked' | 'boot' | 'io-error' {
+  { level, hasFailed: isSuspect }: { readonly level?: 'auto' | 'deep'; readonly hasFailed: boolean },
+): Because {
   if (level === 'deep') return 'asked';
-  if (isSuspect) return 'io-error';
+  if (isSuspect || cache?.isSuspect === true) return 'io-error';
   if (store.bootId === null || manifest.bootId === store.bootId) return 'default';
   return cache?.save === manifest.save && cache.bootIds.includes(store.bootId) ? 'default' : 'boot';
 }
@@ -94,12 +122,14 @@ function skip(
   return { name, path, step: manifest?.step ?? null, attempt: manifest?.attempt ?? null, state, code, reason, quarantined };
 }
 
+const CANNOT_MOVE: ReadonlySet<string> = new Set(['STORE_NOT_WRITABLE', 'STORE_FULL', 'STORAGE_NOT_SUITED']);
+
 /** On a volume that cannot be written the bad one stays, and is passed by every time. */
 function moveAside(store: Store, checkpoint: SealedCheckpoint | BrokenSeal, why: { code: string; reason: string }): string | null {
   try {
     return quarantine(openForWriting(store), checkpoint, why)?.path ?? null;
   } catch (thrown) {
-    if (thrown instanceof HoldfastError && (thrown.code === 'STORE_NOT_WRITABLE' || thrown.code === 'STORE_FULL')) return null;
+    if (thrown instanceof HoldfastError && CANNOT_MOVE.has(thrown.code)) return null;
     throw thrown;
   }
 }
@@ -108,13 +138,13 @@ function remember(
   store: Store,
   { name, manifest }: SealedCheckpoint,
   cache: LastGoodCache | null,
-  { level, hasFailed }: { level: CheckLevel; hasFailed: boolean },
+  { level, hasFailed: isSick }: { readonly level: CheckLevel; readonly hasFailed: boolean },
 ): void {
   if (store.run === null) return;
   const known = cache?.save === manifest.save ? cache.bootIds : manifest.bootId === null ? [] : [manifest.bootId];
   const bootIds = store.bootId === null || known.includes(store.bootId) || level === 'quick' ? known : [...known, store.bootId];
   // Only a deep check in which nothing failed takes the suspicion away.
-  const isSuspect = hasFailed || (cache?.isSuspect === true && level !== 'deep');
+  const isSuspect = isSick || (cache?.isSuspect === true && level !== 'deep');
   const next = { name, save: manifest.save, bootIds, isSuspect };
   if (cache !== null && JSON.stringify(cache) === JSON.stringify(next)) return;
   writeCache({ ...store, run: store.run }, next);

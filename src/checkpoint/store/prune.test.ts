@@ -27,6 +27,7 @@ describe('retention', () => {
   );
   const at = (name: string) => sealed.find((one) => one.name === name) ?? null;
   const NOW = 75 * HOUR;
+  const NOT_ROLLED_BACK = { rolledBack: [], rollback: null };
 
   it.each<[string, Retention, string | null, string[], number[]]>([
     ['the newest three', { ...KEEP_ONE, last: 3 }, 'step-70', [], [10, 20, 30, 40]],
@@ -37,12 +38,12 @@ describe('retention', () => {
     ['the newest two from the last good, and all newer ones', { ...KEEP_ONE, last: 2 }, 'step-50', [], [10, 20, 30]],
     ['everything without a good one', KEEP_ONE, null, [], []],
   ])('keeps %s', (_, retention, good, pins, gone) => {
-    const facts = { sealed, lastGood: good === null ? null : at(good), pins: new Set(pins), nowMs: NOW };
+    const facts = { sealed, ...NOT_ROLLED_BACK, lastGood: good === null ? null : at(good), pins: new Set(pins), nowMs: NOW };
     expect(planRetention(facts, retention).remove.map(({ manifest }) => manifest.step)).toEqual(gone);
   });
 
   it('keeps everything young after the clock jumped back', () => {
-    const facts = { sealed, lastGood: at('step-70'), pins: new Set<string>(), nowMs: 0 };
+    const facts = { sealed, ...NOT_ROLLED_BACK, lastGood: at('step-70'), pins: new Set<string>(), nowMs: 0 };
     expect(planRetention(facts, { ...KEEP_ONE, withinMs: 1 }).remove).toEqual([]);
   });
 
@@ -55,7 +56,7 @@ describe('retention', () => {
     fc.assert(
       fc.property(rules, fc.integer({ min: 0, max: 6 }), fc.integer({ min: -1e12, max: 1e12 }), (retention, index, nowMs) => {
         const good = sealed[index] as SealedCheckpoint;
-        const { keep, remove } = planRetention({ sealed, lastGood: good, pins: new Set(), nowMs }, retention);
+        const { keep, remove } = planRetention({ sealed, ...NOT_ROLLED_BACK, lastGood: good, pins: new Set(), nowMs }, retention);
         expect(keep.length + remove.length).toBe(sealed.length);
         expect(keep.slice(0, index + 1).map(({ checkpoint }) => checkpoint)).toEqual(sealed.slice(0, index + 1));
       }),
@@ -188,12 +189,39 @@ describe('rolling back', () => {
     expect((await lastGood(run.store)).checkpoint?.name).toBe('step-2');
   });
 
-  it('keeps what was rolled back out of the hands of prune', async () => {
+  it('keeps what was rolled back until something sealed since then has taken its place', async () => {
     using run = testRun();
     await sealSteps(run.store, 'g', 1, 2, 3);
     await rollBack(run.store, findSealed(run.store, '2'));
-    await prune(run.store, { retention: KEEP_ONE });
+    const before = await prune(run.store, { retention: KEEP_ONE });
     expect(names(run.path)).toEqual(['step-2', 'step-3']);
+    expect(before.keep.map(({ checkpoint, because }) => [checkpoint.name, because])).toEqual([
+      ['step-2', ['last-good', 'last']],
+      ['step-3', ['rolled-back']],
+    ]);
+    await sealSteps(run.store, 'h', 3);
+    await prune(run.store, { retention: { ...KEEP_ONE, last: 2 } });
+    expect(names(run.path)).toEqual(['step-2', 'step-3-a3']);
+  });
+
+  it('keeps what was rolled back and is pinned, or what a rule keeps', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3, 4);
+    pin(run.store, findSealed(run.store, '3'));
+    await rollBack(run.store, null);
+    await sealSteps(run.store, 'h', 1);
+    await prune(run.store, { retention: { ...KEEP_ONE, every: 4 } });
+    expect(names(run.path)).toEqual(['step-1-a3', 'step-3', 'step-4']);
+  });
+
+  it('lets nothing that was rolled back go on the word of a replacement that is bad', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    await rollBack(run.store, findSealed(run.store, '1'));
+    await sealSteps(run.store, 'h', 2);
+    truncateSync(join(run.path, 'step-2-a3/shard-0'), 0);
+    await prune(run.store, { retention: KEEP_ONE });
+    expect(names(run.path)).toEqual(['step-1', 'step-2', 'step-3']);
   });
 
   it('to a bad one, or to one that is not there, is refused and changes nothing', async () => {

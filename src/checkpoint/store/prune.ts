@@ -6,11 +6,12 @@ import { moveOut } from './move-out.ts';
 import { listPins } from './pins.ts';
 import { readManifestFile } from './read-seals.ts';
 import { type Kept, planRetention, type Retention, type RetentionPlan } from './retention.ts';
+import { sweepStaging } from './save-owner.ts';
 import type { SealedCheckpoint } from './scan.ts';
 import type { Store } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
 
-export interface PruneOptions extends Omit<LastGoodOptions, 'isReadOnly'> {
+export interface PruneOptions extends Omit<LastGoodOptions, 'isReadOnly' | 'isDoubtRefused'> {
   readonly retention: Retention;
   /** Tell what would go, change nothing. */
   readonly isDryRun?: boolean;
@@ -35,10 +36,10 @@ const MAX_ROUNDS = 20;
 export async function prune(store: Store, options: PruneOptions): Promise<Pruned> {
   const { retention, isDryRun = false, ...how } = options;
   const removed: SealedCheckpoint[] = [];
-  if (!isDryRun) emptyTrash(store);
+  if (!isDryRun) tidyUp(store);
   for (let round = 0; ; round++) {
     options.signal?.throwIfAborted();
-    const found = await lastGood(store, { ...how, isReadOnly: isDryRun });
+    const found = await lastGood(store, { ...how, isReadOnly: isDryRun, isDoubtRefused: true });
     const { keep, remove } = planFor(store, found, retention);
     if (isDryRun) removed.push(...remove);
     else if (found.checkpoint !== null && !removeAll(store, found.checkpoint, remove, removed) && round < MAX_ROUNDS) continue;
@@ -49,7 +50,8 @@ export async function prune(store: Store, options: PruneOptions): Promise<Pruned
 function planFor(store: Store, { scan, checkpoint, skipped }: LastGood, retention: Retention): RetentionPlan {
   const passedBy = new Set(skipped.filter(({ quarantined }) => quarantined !== null).map(({ name }) => name));
   const sealed = scan.sealed.filter(({ name }) => !passedBy.has(name));
-  return planRetention({ sealed, lastGood: checkpoint, pins: listPins(store), nowMs: store.clock.now() }, retention);
+  const { rolledBack, rollback } = scan;
+  return planRetention({ sealed, rolledBack, rollback, lastGood: checkpoint, pins: listPins(store), nowMs: store.clock.now() }, retention);
 }
 
 export function bytesOf({ manifest }: SealedCheckpoint): number {
@@ -98,8 +100,10 @@ function discard(store: Store, checkpoint: SealedCheckpoint): void {
   }
 }
 
-/** Finishes deletions that were interrupted, and removes what fenced attempts had staged. */
-function emptyTrash({ fs, path }: Store): void {
+/** Finishes deletions that were interrupted, and removes what fenced attempts and dead processes had staged. */
+function tidyUp(store: Store): void {
+  const { fs, path, run } = store;
+  if (run !== null) sweepStaging({ ...store, run });
   for (const folder of ['trash', 'fenced']) {
     try {
       for (const name of fs.list(at.store(path, folder))) removeTree(fs, at.store(path, folder, name));

@@ -1,3 +1,4 @@
+import type { Rollback } from './rollback.ts';
 import type { SealedCheckpoint } from './scan.ts';
 
 /** What to keep besides the last good checkpoint and pinned ones. */
@@ -10,7 +11,7 @@ export interface Retention {
   readonly withinMs: number | null;
 }
 
-export type KeepReason = 'last-good' | 'newer' | 'last' | 'every' | 'within' | 'pinned';
+export type KeepReason = 'last-good' | 'newer' | 'last' | 'every' | 'within' | 'pinned' | 'rolled-back';
 
 export interface Kept {
   readonly checkpoint: SealedCheckpoint;
@@ -26,27 +27,36 @@ export interface RetentionPlan {
 export interface RetentionFacts {
   /** The newest first. */
   readonly sealed: readonly SealedCheckpoint[];
+  /** Those that a rollback has taken out of consideration, the newest first. */
+  readonly rolledBack: readonly SealedCheckpoint[];
+  readonly rollback: Rollback | null;
   /** The newest that was verified just now; null when none was, and then nothing goes. */
   readonly lastGood: SealedCheckpoint | null;
   readonly pins: ReadonlySet<string>;
   readonly nowMs: number;
 }
 
-/** Decides what may go. Only what is older than a checkpoint that was verified just now can. */
-export function planRetention({ sealed, lastGood, pins, nowMs }: RetentionFacts, retention: Retention): RetentionPlan {
+/**
+ * Decides what may go. Only what is older than a checkpoint that was verified just now can. What was rolled back counts as older than
+ * everything that was not; but until something sealed since then has taken its place all of it stays, so that the rollback can be undone.
+ */
+export function planRetention(facts: RetentionFacts, retention: Retention): RetentionPlan {
+  const { sealed, rolledBack, rollback, lastGood, pins, nowMs } = facts;
   const keep: Kept[] = [];
   const remove: SealedCheckpoint[] = [];
   const at = lastGood === null ? sealed.length : sealed.findIndex(({ name }) => name === lastGood.name);
-  for (const [index, checkpoint] of sealed.entries()) {
+  const isReplaced = lastGood !== null && lastGood.manifest.attempt > (rollback?.throughAttempt ?? 0);
+  for (const [index, checkpoint] of [...sealed, ...rolledBack].entries()) {
     const { step, sealedAt } = checkpoint.manifest;
     const reasons: readonly (readonly [KeepReason, boolean])[] = [
       ['newer', index < at],
-      ['last-good', index === at],
+      ['last-good', index === at && index < sealed.length],
       ['last', index >= at && index - at < retention.last],
       ['every', retention.every !== null && step % retention.every === 0],
       // A clock that jumped back makes an age negative: that is young.
       ['within', retention.withinMs !== null && nowMs - Date.parse(sealedAt) <= retention.withinMs],
       ['pinned', pins.has(checkpoint.name)],
+      ['rolled-back', index >= sealed.length && !isReplaced],
     ];
     const because = reasons.filter(([, holds]) => holds).map(([reason]) => reason);
     if (because.length > 0) keep.push({ checkpoint, because });

@@ -12,6 +12,7 @@ import { nameProblem, pathProblem } from './relative-path.ts';
 import { replaceFile } from './replace-file.ts';
 import type { OpenStore } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
+import { markOwner, sweepStaging } from './save-owner.ts';
 import { type FoundFile, walkFiles } from './walk-files.ts';
 
 /** A save in flight. */
@@ -37,13 +38,16 @@ export function beginSave(store: OpenStore, { attempt }: Attempt, { step, worldS
   if (!Number.isSafeInteger(worldSize) || worldSize < 1) throw usage(`a world size is a whole number from 1, not ${worldSize}`);
   const folder = join(at.staging(store.path, attempt), save);
   const data = join(folder, STAGED_DATA);
+  const begun = { run: store.run, attempt, save, step, worldSize, folder, data };
+  sweepStaging(store);
   try {
-    for (const path of [folder, data, join(folder, 'receipts')]) makeFolder(store, path);
+    makeFolder(store, folder);
+    markOwner(store, folder);
+    for (const path of [data, join(folder, 'receipts')]) makeFolder(store, path);
   } catch (thrown) {
-    if (isCode(thrown, 'ENOENT')) throw fencedError(attempt, thrown);
-    throw storeError(thrown, 'begin a save in', folder);
+    throw (isCode(thrown, 'ENOENT') ? whyLost(store, begun, thrown) : null) ?? storeError(thrown, 'begin a save in', folder);
   }
-  return { run: store.run, attempt, save, step, worldSize, folder, data };
+  return begun;
 }
 
 function makeFolder({ fs }: OpenStore, path: string): void {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { naturalOrder } from '../source/natural-order.ts';
 import type { Manifest } from './manifest.ts';
 import { type FoundSeal, readSeals, runOfSeals } from './read-seals.ts';
-import { isRolledBack, readRollback } from './rollback.ts';
+import { isRolledBack, readRollback, type Rollback } from './rollback.ts';
 import type { Store } from './store.ts';
 import { storeError } from './store-error.ts';
 
@@ -38,6 +38,8 @@ export interface Scan {
   readonly sealed: readonly SealedCheckpoint[];
   /** Those that a rollback has taken out of consideration, the newest first. */
   readonly rolledBack: readonly SealedCheckpoint[];
+  /** The decision that did so, null when there is none. */
+  readonly rollback: Rollback | null;
   readonly broken: readonly BrokenSeal[];
   /** Sealed checkpoints of other runs; never touched. */
   readonly foreign: readonly { readonly name: string; readonly run: string }[];
@@ -69,7 +71,7 @@ export function scan(store: Store): Scan {
   }
   result.sealed.sort(newestFirst);
   result.rolledBack.sort(newestFirst);
-  return { run, ...result, foreign };
+  return { run, ...result, rollback, foreign };
 }
 
 /** By attempt, then step: an attempt that began later knows what it went on from. Times and names only settle a tie. */

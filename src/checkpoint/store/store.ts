@@ -7,6 +7,7 @@ import { isObject, parseJson } from '../json.ts';
 import { readBootId } from './boot-id.ts';
 import { type DurableFs, realFs } from './durable-fs.ts';
 import { at, STORE_FOLDER, STORE_FOLDERS } from './layout.ts';
+import { processIdentity } from './process-identity.ts';
 import { readSeals, runOfSeals } from './read-seals.ts';
 import { isCode, storeError } from './store-error.ts';
 import { assertSuited } from './suitability.ts';
@@ -18,6 +19,8 @@ export interface World {
   /** Ids that no other process makes. */
   readonly makeId: () => string;
   readonly bootId: string | null;
+  /** This process, as a mark on its saves; null where nobody could tell whether it lives. */
+  readonly owner: string | null;
 }
 
 /** The folder of one run, opened. */
@@ -26,22 +29,27 @@ export interface Store extends World {
   readonly path: string;
   /** The run's identity. Checkpoints of any other are never touched. Null when nothing was ever sealed here. */
   readonly run: string | null;
+  /** It holds copies that `ship` made: it can be resumed from, and nobody else writes there. */
+  readonly isCopy: boolean;
 }
 
 /** A store that may be written: its run has an identity. */
 export type OpenStore = Store & { readonly run: string };
 
 const RUN_SCHEMA = 'holdfast.run/1';
+/** What a prefix of an object store begins with; one can be mounted, or be a folder itself. */
+export const COPY_SCHEMA = 'holdfast.remote-run/1';
 
 function realWorld(parts: Partial<World> = {}): World {
-  return { fs: realFs, clock: realClock, makeId: randomUUID, bootId: readBootId(), ...parts };
+  const { bootId = readBootId() } = parts;
+  return { fs: realFs, clock: realClock, makeId: randomUUID, bootId, owner: processIdentity(bootId), ...parts };
 }
 
 /** Opens the folder of a run to read what is sealed there; changes nothing. */
 export function readRun(path: string, parts: Partial<World> = {}): Store {
   const world = realWorld(parts);
   assertFolder(world.fs, path);
-  return { ...world, path, run: readRunId(world.fs, path) };
+  return { ...world, path, ...readIdentity(world.fs, path) };
 }
 
 /**
@@ -54,10 +62,13 @@ export function openRun(path: string, parts: Partial<World> & { readonly run?: s
   const world = realWorld(rest);
   const { fs } = world;
   assertFolder(fs, path);
-  const known = readRunId(fs, path);
-  if (known !== null) return { ...world, path, run: known };
+  // Also where the run is there already: it may have been copied to storage on which nothing can be committed.
+  assertSuited(path);
+  const { run: known, isCopy } = readIdentity(fs, path);
+  if (isCopy) throw copiesOnly(path);
+  if (known !== null) return { ...world, path, run: known, isCopy };
   try {
-    return { ...world, path, run: createRun(world, path, wanted ?? runOfSeals(readSeals(fs, path)) ?? world.makeId()) };
+    return { ...world, path, isCopy, run: createRun(world, path, wanted ?? runOfSeals(readSeals(fs, path)) ?? world.makeId()) };
   } catch (thrown) {
     throw storeError(thrown, 'make the store of the run in', path);
   }
@@ -65,15 +76,17 @@ export function openRun(path: string, parts: Partial<World> & { readonly run?: s
 
 /** A store that was opened to read, now to write. */
 export function openForWriting(store: Store): OpenStore {
-  const { fs, clock, makeId, bootId, path, run } = store;
-  return run === null ? openRun(path, { fs, clock, makeId, bootId }) : { ...store, run };
+  const { path, run, isCopy, ...world } = store;
+  if (isCopy) throw copiesOnly(path);
+  if (run === null) return openRun(path, world);
+  assertSuited(path);
+  return { ...store, run };
 }
 
 /** Opens the folder of a run to change what is sealed there; one in which nothing ever was is refused rather than made a run. */
 export function openExistingRun(path: string, parts: Partial<World> = {}): OpenStore {
   const store = readRun(path, parts);
-  if (store.run !== null) return { ...store, run: store.run };
-  if (readSeals(store.fs, path).length > 0) return openRun(path, parts);
+  if (store.run !== null || readSeals(store.fs, path).length > 0) return openForWriting(store);
   throw new HoldfastError('NOT_SEALED', {
     message: `nothing was ever sealed in ${printable(path)}`,
     hint: 'Is this the folder of a run? holdfast seal PATH seals a checkpoint in it.',
@@ -81,7 +94,6 @@ export function openExistingRun(path: string, parts: Partial<World> = {}): OpenS
 }
 
 function createRun({ fs, makeId }: World, path: string, run: string): string {
-  assertSuited(path);
   const temporary = join(path, `.tmp-holdfast-${makeId()}`);
   fs.mkdir(temporary);
   for (const name of STORE_FOLDERS) fs.mkdir(join(temporary, name));
@@ -98,27 +110,36 @@ function createRun({ fs, makeId }: World, path: string, run: string): string {
     if (!isCode(thrown, 'ENOTEMPTY', 'EEXIST')) throw thrown;
   }
   fs.fsyncFolder(path);
-  const made = readRunId(fs, path);
+  const { run: made } = readIdentity(fs, path);
   if (made === null) throw damagedRun(path, 'is not there although its folder is');
   return made;
 }
 
-function readRunId(fs: DurableFs, path: string): string | null {
+function readIdentity(fs: DurableFs, path: string): Pick<Store, 'run' | 'isCopy'> {
   const file = at.runFile(path);
   let text: string;
   try {
     text = fs.readFile(file).toString('utf8');
   } catch (thrown) {
-    if (isCode(thrown, 'ENOENT')) return null;
+    if (isCode(thrown, 'ENOENT')) return { run: null, isCopy: false };
     if (isCode(thrown, 'ENOTDIR')) throw damagedRun(path, 'cannot exist, because .holdfast is a file');
     throw storeError(thrown, 'read', file);
   }
   const json = parseJson(text);
   if (!json.ok || !isObject(json.value)) throw damagedRun(path, 'is not a JSON object');
   const { schema, run } = json.value;
-  if (schema !== RUN_SCHEMA) throw damagedRun(path, `is of version ${excerpt(JSON.stringify(schema) ?? 'none', 40)}, not ${RUN_SCHEMA}`);
+  const isCopy = schema === COPY_SCHEMA;
+  if (schema !== RUN_SCHEMA && !isCopy)
+    throw damagedRun(path, `is of version ${excerpt(JSON.stringify(schema) ?? 'none', 40)}, not ${RUN_SCHEMA}`);
   if (typeof run !== 'string' || run === '' || run.length > 200) throw damagedRun(path, 'names no run');
-  return run;
+  return { run, isCopy };
+}
+
+function copiesOnly(path: string): HoldfastError {
+  return new HoldfastError('RUN_IS_COPY', {
+    message: `${printable(path)} holds copies that holdfast ship made`,
+    hint: 'Nothing else writes there. Resume from it, or bring a checkpoint back with holdfast fetch and go on in the folder of the run.',
+  });
 }
 
 function damagedRun(path: string, problem: string): HoldfastError {

@@ -10,6 +10,12 @@ export function assertSuited(path: string): void {
   const storage = describeStorage(path);
   const { protocol, reason, wayOut } = commitRule({ ...storage, capabilities: null });
   if (protocol === 'rename') return;
+  if (storage.isReadOnly) {
+    throw new HoldfastError('STORE_NOT_WRITABLE', {
+      message: `nothing can be written in ${printable(path)}. ${reason}`,
+      hint: wayOut ?? '',
+    });
+  }
   throw new HoldfastError('STORAGE_NOT_SUITED', {
     message: `no run can be kept in ${printable(path)}. ${reason}`,
     hint: wayOut ?? 'Save on a disk or a network file system, and copy finished checkpoints here. `holdfast probe PATH` tells more.',

@@ -7,7 +7,7 @@ import { wholeNumber } from '../option-values.ts';
 
 export const prune = defineCommand({
   description:
-    'Deletes the sealed checkpoints of a run that no rule keeps. The last good one is verified first and always stays, so do newer ones, pinned ones and everything that belongs to another run or is not sealed. Without a good one nothing is deleted.',
+    'Deletes the sealed checkpoints of a run that no rule keeps. The last good one is verified first and always stays, so do newer ones, pinned ones and everything that belongs to another run or is not sealed. Without a good one nothing is deleted. What a rollback took out stays until something newer is sealed, and counts as oldest from then on.',
   operand: { name: 'RUN', description: 'The folder of the run', count: 'one', complete: 'paths' },
   options: {
     keep: { kind: 'value', value: 'COUNT', parse: wholeNumber('how many to keep', 1), description: 'Keep the newest so many' },

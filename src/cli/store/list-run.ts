@@ -1,10 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readShipped } from '../../checkpoint/ship/shipped.ts';
 import { checkSealed, type Checked, type CheckLevel } from '../../checkpoint/store/check-sealed.ts';
 import { bytesOf } from '../../checkpoint/store/prune.ts';
 import { listPins } from '../../checkpoint/store/pins.ts';
 import { listQuarantine, type Quarantined } from '../../checkpoint/store/quarantine.ts';
 import { type BrokenSeal, scan, type SealedCheckpoint } from '../../checkpoint/store/scan.ts';
-import { readRun } from '../../checkpoint/store/store.ts';
+import { readRun, type Store } from '../../checkpoint/store/store.ts';
 import type { Verdict } from '../../checkpoint/verdict.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ProgressUpdate } from '../output/progress.ts';
@@ -12,7 +13,7 @@ import type { ProgressUpdate } from '../output/progress.ts';
 interface ListOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly level: CheckLevel;
+  readonly level: 'quick' | 'deep';
   readonly onProgress: (update: ProgressUpdate) => void;
 }
 
@@ -29,10 +30,14 @@ export interface ListedCheckpoint {
   readonly files: number;
   readonly bytes: number;
   readonly verdict: Verdict;
-  /** `good` at the level that was asked for; else `bad`, `unreadable` or `busy`. */
+  /** `good` at this checkpoint's level; else what is wrong. */
   readonly state: Checked['state'];
+  /** How far it was looked at; null when that ended with a problem. */
+  readonly level: CheckLevel | null;
   readonly code: string | null;
   readonly reason: string | null;
+  /** What is held against one that is good all the same. */
+  readonly warning: string | null;
   readonly isLastGood: boolean;
   readonly isPinned: boolean;
   readonly isRolledBack: boolean;
@@ -45,7 +50,7 @@ export interface ListReport {
   readonly schema: 'holdfast.ls/1';
   readonly path: string;
   readonly run: string | null;
-  readonly level: CheckLevel;
+  readonly level: 'quick' | 'deep';
   readonly checkpoints: readonly ListedCheckpoint[];
   readonly lastGood: string | null;
   readonly broken: readonly BrokenSeal[];
@@ -53,24 +58,54 @@ export interface ListReport {
   readonly quarantined: readonly Quarantined[];
 }
 
-export async function listRun(path: string, { clock, signal, level, onProgress }: ListOptions): Promise<ListReport> {
+/** Files of which the structure is read, the newest checkpoints first; those of older ones are only held against their seals. */
+const MOST_FILES = 1000;
+
+export async function listRun(path: string, options: ListOptions): Promise<ListReport> {
+  const { clock, level } = options;
   const store = readRun(path, { clock });
   const { run, sealed, rolledBack, broken, foreign } = scan(store);
+  const looked = await lookAtEach(store, [...sealed, ...rolledBack], options);
+  const taken = lastGoodOf(looked.slice(0, sealed.length));
   const pins = listPins(store);
-  const checkpoints: ListedCheckpoint[] = [];
-  let lastGood: string | null = null;
-  const all = [...sealed.map((one) => [one, false] as const), ...rolledBack.map((one) => [one, true] as const)];
-  for (const [index, [checkpoint, isRolledBack]] of all.entries()) {
-    signal.throwIfAborted();
+  const checkpoints = looked.map(({ checkpoint, checked }, index) =>
+    describe(checkpoint, checked, {
+      isLastGood: checkpoint === taken,
+      isRolledBack: index >= sealed.length,
+      isPinned: pins.has(checkpoint.name),
+      where: ['local', ...readShipped(store, checkpoint.name, checkpoint.manifest.save).map(({ url }) => url)],
+    }),
+  );
+  const quarantined = listQuarantine(store);
+  return { schema: 'holdfast.ls/1', path, run, level, checkpoints, lastGood: taken?.path ?? null, broken, foreign, quarantined };
+}
+
+interface Looked {
+  readonly checkpoint: SealedCheckpoint;
+  readonly checked: Checked;
+}
+
+async function lookAtEach(store: Store, all: readonly SealedCheckpoint[], options: ListOptions): Promise<readonly Looked[]> {
+  const { signal, onProgress } = options;
+  const looked: Looked[] = [];
+  let files = 0;
+  for (const [index, checkpoint] of all.entries()) {
     onProgress({ phase: 'checking', done: index, total: all.length, unit: 'checkpoints', current: checkpoint.name });
-    const checked = await checkSealed(store, checkpoint, level, { signal });
-    const isLastGood = lastGood === null && !isRolledBack && checked.state === 'good';
-    if (isLastGood) lastGood = checkpoint.path;
-    const copies = readShipped(store, checkpoint.name, checkpoint.manifest.save);
-    const where = ['local', ...copies.map(({ url }) => url)];
-    checkpoints.push(describe(checkpoint, checked, { isLastGood, isRolledBack, isPinned: pins.has(checkpoint.name), where }));
+    await nextTurn();
+    signal.throwIfAborted();
+    // One that `resume` would look at is looked at like that.
+    const isOlder = looked.some(({ checked }) => checked.state === 'good');
+    files += checkpoint.manifest.files.length;
+    const level = options.level === 'quick' && isOlder && files > MOST_FILES ? 'seal' : options.level;
+    looked.push({ checkpoint, checked: await checkSealed(store, checkpoint, level, { signal }) });
   }
-  return { schema: 'holdfast.ls/1', path, run, level, checkpoints, lastGood, broken, foreign, quarantined: listQuarantine(store) };
+  return looked;
+}
+
+/** The one that `resume` takes: the newest without a doubt, else the newest. */
+function lastGoodOf(looked: readonly Looked[]): SealedCheckpoint | null {
+  const best = looked.find(({ checked }) => checked.state === 'good') ?? looked.find(({ checked }) => checked.state === 'doubted');
+  return best?.checkpoint ?? null;
 }
 
 function describe(
@@ -80,7 +115,7 @@ function describe(
 ): ListedCheckpoint {
   const { name, path, manifest } = checkpoint;
   const { step, attempt, save, worldSize, sealedAt, format, files } = manifest;
-  const [code, reason] = checked.state === 'good' ? [null, null] : [checked.code, checked.reason];
+  const { level, warning, code, reason } = { level: null, warning: null, code: null, reason: null, ...checked };
   return {
     name,
     path,
@@ -94,8 +129,10 @@ function describe(
     bytes: bytesOf(checkpoint),
     verdict: checked.verdict,
     state: checked.state,
+    level,
     code,
     reason,
+    warning,
     ...marks,
   };
 }

@@ -36,8 +36,9 @@ export function renderList(report: ListReport, look: Look, nowMs: number): reado
       '',
     );
   }
-  for (const { name, reason, code } of checkpoints) {
+  for (const { name, reason, code, warning } of checkpoints) {
     if (reason !== null) lines.push(...wrap(`✗ ${printable(name)}: ${reason} [${code}]`, columns));
+    if (warning !== null) lines.push(...wrap(`! ${printable(name)}: ${warning}`, columns));
   }
   for (const { name, reason } of report.broken) lines.push(...wrap(`✗ ${printable(name)}: its manifest ${reason}`, columns));
   for (const { name, run } of report.foreign)

@@ -40,6 +40,7 @@ const BECAUSE: Readonly<Record<NonNullable<LastGood['because']>, string | null>>
   asked: null,
   boot: 'every byte was read, because this machine was restarted, or is another one, since it was last read',
   'io-error': 'every byte was read, because an I/O error was met here',
+  doubt: 'every byte was read, because its structure looks wrong',
 };
 
 export async function resumeReport(path: string, options: ResumeOptions): Promise<ResumeReport> {
@@ -72,20 +73,21 @@ function whyNone({ skipped, scan }: LastGood): string {
   if (skipped.length > 0)
     return `${count(skipped.length, 'checkpoint')} ${skipped.length === 1 ? 'is' : 'are'} sealed here, and none is good`;
   if (scan.rolledBack.length > 0)
-    return `the run was rolled back to start fresh; ${count(scan.rolledBack.length, 'older checkpoint')} do not count`;
+    return `the run was rolled back to start fresh: ${count(scan.rolledBack.length, 'sealed checkpoint')} left out`;
   if (scan.foreign.length > 0)
     return `nothing of this run is sealed here; ${count(scan.foreign.length, 'checkpoint')} of another run was left alone`;
   return 'nothing is sealed here: the run starts fresh. holdfast seal PATH seals a checkpoint that another tool made';
 }
 
-function notesOf({ checkpoint, because, scan }: LastGood, worldSize: number | null): readonly string[] {
+function notesOf({ checkpoint, because, warning, scan }: LastGood, worldSize: number | null): readonly string[] {
   const notes: string[] = [];
   const thorough = because === null ? null : BECAUSE[because];
   if (thorough !== null) notes.push(thorough);
+  if (warning !== null) notes.push(`warning: ${warning}`);
   const saved = checkpoint?.manifest.worldSize ?? null;
   if (worldSize !== null && saved !== null && saved !== worldSize) notes.push(`saved by ${count(saved, 'rank')}, resumed by ${worldSize}`);
   if (checkpoint !== null && scan.rolledBack.length > 0)
-    notes.push(`rolled back: ${count(scan.rolledBack.length, 'newer checkpoint')} left out`);
+    notes.push(`${count(scan.rolledBack.length, 'checkpoint')} that the run was rolled back from left out`);
   return notes;
 }
 
@@ -99,6 +101,7 @@ export function skippedLines({ skipped }: ResumeReport): readonly string[] {
 
 const STATES: Readonly<Record<Skipped['state'], string>> = {
   bad: 'bad',
+  doubted: 'in doubt',
   unreadable: 'cannot be read, which proves nothing',
   busy: 'is being written',
   'not-judged': 'cannot be judged',

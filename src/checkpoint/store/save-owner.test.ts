@@ -1,0 +1,72 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { sealSteps, stagedSave, testRun } from '../../../test/support/sealed-run.ts';
+import { commitSave } from './commit.ts';
+import { isDead, processIdentity } from './process-identity.ts';
+import { prune } from './prune.ts';
+import { beginSave } from './save.ts';
+import type { OpenStore } from './store.ts';
+
+const BOOT = 'boot-1';
+const SELF = processIdentity(BOOT);
+
+/** A process of this machine that has ended and was collected, in the same namespace as this one. */
+function deadOwner(): string {
+  const { pid } = spawnSync('true');
+  return [BOOT, SELF?.split('.')[1], pid, '1'].join('.');
+}
+
+const stagedOf = ({ path }: OpenStore) => readdirSync(join(path, '.holdfast/attempts/1/staging'));
+
+describe.skipIf(SELF === null)('a process', () => {
+  const [, namespace = '', pid = '', began = ''] = (SELF ?? '').split('.');
+
+  it.each<[string, string, boolean]>([
+    ['itself', SELF ?? '', false],
+    ['one that ended', deadOwner(), true],
+    ['one whose number was given again', `${BOOT}.${namespace}.${pid}.${Number(began) + 1}`, true],
+    ['one of another life of the machine, or of another machine', `boot-2.${namespace}.${pid}.1`, false],
+    ['one of another container', `${BOOT}.1.${pid}.1`, false],
+    ['one that a stranger made up', `${BOOT}.${namespace}.-1.1`, false],
+    ['none', '', false],
+  ])('is known to be dead or not: %s', (_, owner, expected) => {
+    expect(isDead(owner, SELF)).toBe(expected);
+  });
+});
+
+describe.skipIf(SELF === null)('what a killed process has staged', () => {
+  it('goes with the next save of the same attempt', async () => {
+    using run = testRun();
+    const attempt = await sealSteps(run.store, 'g', 1);
+    await stagedSave({ ...run.store, owner: deadOwner() }, attempt, { step: 2, save: 'left' });
+    expect(stagedOf(run.store)).toEqual(['left']);
+    const save = await stagedSave(run.store, attempt, { step: 3, save: 'next' });
+    expect(stagedOf(run.store)).toEqual(['next']);
+    expect(commitSave(run.store, save).name).toBe('step-3');
+    expect(stagedOf(run.store)).toEqual([]);
+  });
+
+  it('goes with a prune', async () => {
+    using run = testRun();
+    const attempt = await sealSteps(run.store, 'g', 1);
+    await stagedSave({ ...run.store, owner: deadOwner() }, attempt, { step: 2 });
+    await prune(run.store, { retention: { last: 1, every: null, withinMs: null } });
+    expect(stagedOf(run.store)).toEqual([]);
+    expect(existsSync(join(run.path, 'step-1/shard-0'))).toBe(true);
+  });
+
+  it('stays while another rank of the save lives, and while nobody can tell', async () => {
+    using run = testRun();
+    const attempt = await sealSteps(run.store, 'g', 1);
+    const facts = { step: 2, worldSize: 2, save: 'shared' };
+    beginSave({ ...run.store, owner: deadOwner() }, attempt, facts);
+    beginSave(run.store, attempt, facts);
+    beginSave({ ...run.store, owner: 'boot-of-another-node.1.1.1' }, attempt, { ...facts, save: 'remote' });
+    mkdirSync(join(run.path, '.holdfast/attempts/1/staging/unmarked'));
+    writeFileSync(join(run.path, '.holdfast/attempts/1/staging/stray'), '');
+    beginSave(run.store, attempt, { ...facts, save: 'own' });
+    expect(stagedOf(run.store)).toEqual(['own', 'remote', 'shared', 'stray', 'unmarked']);
+  });
+});
