@@ -88,7 +88,8 @@ export function meanBetweenInterruptions({ interruptions, upMs }: Pick<CadenceMe
 
 function automatic(save: AsyncSave, measured: CadenceMeasurements, current: CadencePlan | null): CadencePlan {
   const costs: Costs = {
-    save: asyncCost(save),
+    // What costs nothing could be done without end.
+    save: Math.max(1, asyncCost(save)),
     between: meanBetweenInterruptions(measured),
     restart: measured.restartMs ?? ASSUMED_RESTART_MS,
   };

@@ -36,17 +36,15 @@ export interface PredictionError {
 
 const TARGET = 0.95;
 /** How far one save moves the level; larger follows drift faster and wavers more. */
-const STEP = 0.01;
+const STEP = 0.02;
 const LEAST_LEVEL = 0.9;
 const MOST_LEVEL = 0.995;
 /** Older saves tell about another time of the disk. */
 const REMEMBERED = 64;
-/** From here on the measured ones themselves are the distribution. */
-const ENOUGH = 40;
 /** Saves are compared with those of similar size while there are this many. */
 const ENOUGH_ALIKE = 8;
 /** Disks are never steadier than this (standard deviation of the logarithm). */
-const LEAST_SPREAD = 0.05;
+const LEAST_SPREAD = 0.02;
 /** What is assumed of the spread before two saves have shown it. */
 const ASSUMED_SPREAD = 0.3;
 
@@ -105,19 +103,17 @@ function sizeFactor(measured: number, wanted: number): number {
   return ratio >= 1 ? ratio : (1 + ratio) / 2;
 }
 
-/** The quantile of what the next save will take. Few samples say little about the tail, so there it is extrapolated as log-normal. */
+/** The quantile of what the next save will take. */
 function upper(logs: readonly number[], level: number): number {
   const count = logs.length;
+  // The next of n + 1 exchangeable saves falls at or below the k-th measured one with probability k / (n + 1).
+  const rank = Math.ceil(level * (count + 1));
+  if (rank <= count) return logs[rank - 1] as number;
+  // Few samples say little about the tail: it is extrapolated as log-normal, and never below what was seen.
   const spread = Math.max(LEAST_SPREAD, count < 2 ? ASSUMED_SPREAD : deviation(logs));
   const mean = logs.reduce((sum, log) => sum + log, 0) / count;
-  if (count < ENOUGH) {
-    const factor = count < 2 ? normalQuantile(level) : studentQuantile(level, count - 1);
-    return mean + factor * spread * Math.sqrt(1 + 1 / count);
-  }
-  // The next of n + 1 exchangeable saves falls at or below the k-th measured one with probability k / (n + 1).
-  const rank = level * (count + 1);
-  if (rank <= count) return logs[Math.ceil(rank) - 1] as number;
-  return Math.max(logs.at(-1) as number, mean + normalQuantile(level) * spread);
+  const factor = count < 2 ? normalQuantile(level) : studentQuantile(level, count - 1);
+  return Math.max(logs.at(-1) as number, mean + factor * spread * Math.sqrt(1 + 1 / count));
 }
 
 function deviation(logs: readonly number[]): number {

@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { exitOfRun, POD_FAILURE_POLICY, type RunEnd } from './exit-contract.ts';
+
+const END: RunEnd = { saidFinished: false, isTerminating: false, trainer: { code: 0 }, failure: null };
+
+describe('the exit code of a run', () => {
+  it.each<[string, Partial<RunEnd>, number, string]>([
+    ['exits 0 by itself', {}, 0, 'finished'],
+    ['says finished and exits 0', { saidFinished: true }, 0, 'finished'],
+    [
+      'says finished while SIGTERM is pending, and torchrun makes 1 of it',
+      { saidFinished: true, isTerminating: true, trainer: { code: 1 } },
+      0,
+      'finished',
+    ],
+    ['traps SIGTERM and exits 0', { isTerminating: true }, 143, 'interrupted'],
+    ['dies of SIGTERM', { isTerminating: true, trainer: { signal: 'SIGTERM' } }, 143, 'interrupted'],
+    ['is killed at the deadline', { isTerminating: true, trainer: { signal: 'SIGKILL' } }, 143, 'interrupted'],
+    ['ends with 1 after SIGTERM, as torchrun does', { isTerminating: true, trainer: { code: 1 } }, 143, 'interrupted'],
+    ['was not even started when SIGTERM came', { isTerminating: true, trainer: null }, 143, 'interrupted'],
+    ['fails with its own code', { trainer: { code: 7 } }, 7, 'failed'],
+    ['says finished and then fails unasked', { saidFinished: true, trainer: { code: 7 } }, 7, 'failed'],
+    ['runs out of memory', { trainer: { signal: 'SIGKILL' } }, 137, 'killed'],
+    ['crashes', { trainer: { signal: 'SIGSEGV' } }, 139, 'killed'],
+    ['dies of a SIGTERM that was not ours', { trainer: { signal: 'SIGTERM' } }, 143, 'killed'],
+    ['does not exist', { trainer: null, failure: 127 }, 127, 'refused'],
+    ['is ended because a newer attempt has taken over', { trainer: { signal: 'SIGTERM' }, failure: 5 }, 5, 'refused'],
+  ])('when the trainer %s', (_, end, code, kind) => {
+    expect(exitOfRun({ ...END, ...end })).toMatchObject({ code, kind });
+  });
+
+  it('tells the real code beside 143', () => {
+    expect(exitOfRun({ ...END, isTerminating: true }).sentence).toBe('interrupted, resumable; the trainer’s own exit code was 0');
+  });
+
+  const trainer = fc.option(
+    fc.oneof(
+      fc.record({ code: fc.nat(255) }),
+      fc.record({ signal: fc.constantFrom<NodeJS.Signals>('SIGTERM', 'SIGKILL', 'SIGSEGV', 'SIGABRT') }),
+    ),
+  );
+
+  it('is 0 only for a finished run, and 143 for whatever else follows a notice', () => {
+    fc.assert(
+      fc.property(
+        fc.boolean(),
+        fc.boolean(),
+        trainer,
+        fc.option(fc.constantFrom(5, 64, 70, 73, 127)),
+        (saidFinished, isTerminating, how, failure) => {
+          const { code, kind } = exitOfRun({ saidFinished, isTerminating, trainer: how, failure });
+          expect(code === 0).toBe(kind === 'finished');
+          if (isTerminating) expect(code).toBe(saidFinished ? 0 : 143);
+          if (code === 0 && !saidFinished) expect([isTerminating, how]).toEqual([false, { code: 0 }]);
+        },
+      ),
+    );
+  });
+
+  it('is matched by rules whose order lets a disruption win', () => {
+    expect(POD_FAILURE_POLICY.indexOf('DisruptionTarget')).toBeLessThan(POD_FAILURE_POLICY.indexOf('onExitCodes'));
+  });
+});
