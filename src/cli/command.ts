@@ -1,5 +1,4 @@
 import type { Clock } from '../core/clock.ts';
-import type { ExitCode } from '../core/exit-codes.ts';
 import type { Parsed } from '../core/parsed.ts';
 import type { Output } from './output/output.ts';
 
@@ -78,6 +77,8 @@ export interface Invocation<Table extends OptionTable = OptionTable> {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Aborted when the command shall end early; its reason is the error to end with. */
   readonly signal: AbortSignal;
+  /** From now on the command answers signals itself: `signal` is not aborted by one any more. */
+  readonly takeSignals: () => void;
   /** The table of all commands, for those that speak about the others. */
   readonly commands: readonly CommandEntry[];
 }
@@ -91,7 +92,8 @@ export interface Command<Table extends OptionTable = OptionTable> {
   readonly operand: Operand | null;
   readonly options: Table;
   readonly examples: readonly Example[];
-  run(invocation: Invocation<Table>): Promise<ExitCode>;
+  /** Resolves to the exit code: one of the table in core/exit-codes.ts, or for a command that runs another program, that of the program. */
+  run(invocation: Invocation<Table>): Promise<number>;
 }
 
 /** One line of the table of commands; `load` brings in the file of this command and of no other. */

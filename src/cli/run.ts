@@ -1,9 +1,9 @@
 import type { Clock } from '../core/clock.ts';
 import { HoldfastError, systemCode } from '../core/errors.ts';
-import { EXIT, type ExitCode } from '../core/exit-codes.ts';
+import { EXIT } from '../core/exit-codes.ts';
 import { exitCodeOf, Lifecycle, type SignalSource } from '../core/lifecycle.ts';
 import { excerpt } from '../core/printable.ts';
-import type { Command, CommandEntry } from './command.ts';
+import type { Command, CommandEntry, Invocation } from './command.ts';
 import { GLOBAL_OPTIONS } from './global-options.ts';
 import { createOutput, type Output } from './output/output.ts';
 import { printError } from './output/print-error.ts';
@@ -22,12 +22,12 @@ export interface Surroundings {
 }
 
 /** Runs one command line from its arguments to its exit code. Never rejects: every error is printed and has its code. */
-export async function runCli(args: readonly string[], world: Surroundings): Promise<ExitCode> {
+export async function runCli(args: readonly string[], world: Surroundings): Promise<number> {
   const life = new Lifecycle(world.signals);
   try {
     watchStreams(world, life);
     return await life.run(async (signal) => {
-      const code = await dispatch(args, world, signal);
+      const code = await dispatch(args, world, { signal, takeSignals: () => life[Symbol.dispose]() });
       await flushed(world.stdout);
       return code;
     });
@@ -40,7 +40,7 @@ export async function runCli(args: readonly string[], world: Surroundings): Prom
   }
 }
 
-async function dispatch(args: readonly string[], world: Surroundings, signal: AbortSignal): Promise<ExitCode> {
+async function dispatch(args: readonly string[], world: Surroundings, life: Pick<Invocation, 'signal' | 'takeSignals'>): Promise<number> {
   const { commands } = world;
   const at = indexOfFirstOperand(args, GLOBAL_OPTIONS);
   if (at < 0) return withoutCommand(args, world);
@@ -55,7 +55,7 @@ async function dispatch(args: readonly string[], world: Surroundings, signal: Ab
     if (values.version) return await printVersion(output);
     checkOperands(operands, command.operand);
     try {
-      return await command.run({ values, operands, output, clock: world.clock, env: world.env, signal, commands });
+      return await command.run({ values, operands, output, clock: world.clock, env: world.env, ...life, commands });
     } finally {
       output.progress.clear();
     }
@@ -65,7 +65,7 @@ async function dispatch(args: readonly string[], world: Surroundings, signal: Ab
 }
 
 /** `holdfast`, `holdfast --help`, `holdfast --version --json`: options, but no command. */
-async function withoutCommand(args: readonly string[], world: Surroundings): Promise<ExitCode> {
+async function withoutCommand(args: readonly string[], world: Surroundings): Promise<number> {
   const { values } = parseCommandLine(args, GLOBAL_OPTIONS);
   const output = createOutput({ ...world, values });
   if (values.version) return printVersion(output);
@@ -79,14 +79,14 @@ async function withoutCommand(args: readonly string[], world: Surroundings): Pro
   return EXIT.usage;
 }
 
-async function help(output: Output, entry: CommandEntry, command: Command): Promise<ExitCode> {
+async function help(output: Output, entry: CommandEntry, command: Command): Promise<number> {
   const { commandData, commandHelp } = await import('./help.ts');
   if (output.json) output.printJson(commandData(entry, command));
   else output.print(...commandHelp(entry, command, output));
   return EXIT.ok;
 }
 
-async function printVersion(output: Output): Promise<ExitCode> {
+async function printVersion(output: Output): Promise<number> {
   const { version } = await import('./version.ts');
   if (output.json) output.printJson({ version: version() });
   else output.print(`holdfast ${version()}`);

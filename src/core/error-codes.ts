@@ -1,4 +1,5 @@
 import { REMOTE_ERROR_CODES } from './error-codes-remote.ts';
+import { RUN_ERROR_CODES } from './error-codes-run.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
 interface ErrorKind {
@@ -151,6 +152,7 @@ export const ERROR_CODES = {
       'What happens to a run (attempts, saves, notices, decisions, ends) is appended to files in `.holdfast/ledger`. The system refused, with the reason in the message: a full volume, no permission, an I/O error. Training is not stopped for that, and recording is tried again with the next event; what could not be written is missing from `holdfast log`.',
   },
   ...REMOTE_ERROR_CODES,
+  ...RUN_ERROR_CODES,
   INTERRUPTED: {
     exit: EXIT.interrupted,
     title: 'Stopped by Ctrl-C',
