@@ -20,7 +20,7 @@ export interface Server extends AsyncDisposable {
 export type ServerName = 'versitygw' | 'minio' | 'fake-gcs-server';
 export const SERVERS: readonly ServerName[] = ['versitygw', 'minio', 'fake-gcs-server'];
 
-const ACCESS_KEY = 'holdfastaccess';
+export const ACCESS_KEY = 'holdfastaccess';
 export const SECRET_KEY = 'very-secret-holdfast-key';
 const BUCKET = 'checkpoints';
 

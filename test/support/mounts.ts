@@ -83,6 +83,36 @@ export function mountFuse({ subtype, behind, flags = [] }: FuseOptions = {}): Mo
   return mounted(path, folder);
 }
 
+export interface BucketOptions {
+  readonly bucket: string;
+  readonly port: number;
+  readonly accessKey: string;
+  readonly secretKey: string;
+}
+
+/** A bucket of an S3 server on this machine, mounted by Debian's s3fs. */
+export function mountBucket({ bucket, port, accessKey, secretKey }: BucketOptions): Mounted {
+  const folder = tempFolder();
+  const [password, path] = [join(folder.path, 'password'), join(folder.path, 'mnt')];
+  writeFileSync(password, `${accessKey}:${secretKey}\n`, { mode: 0o600 });
+  mkdirSync(path);
+  const options = [`passwd_file=${password}`, `url=http://127.0.0.1:${port}`, 'use_path_request_style', 'endpoint=us-east-1'];
+  runTool('s3fs', bucket, path, '-o', options.join(','));
+  return mounted(path, folder);
+}
+
+/** Why s3fs cannot be had here, or null. */
+export function whyNoS3fs(): string | null {
+  const reason = whyNoFuse();
+  if (reason !== null) return reason;
+  try {
+    runTool('s3fs', '--version');
+    return null;
+  } catch (thrown) {
+    return `there is no s3fs: ${String(thrown)}`;
+  }
+}
+
 /** Why there is no FUSE here, or null. */
 export function whyNoFuse(): string | null {
   const reason = whyNoMounts();
@@ -105,12 +135,15 @@ function mounted(path: string, below: Disposable): Mounted {
   };
 }
 
+/** Packages of tools that not every suite needs, with the libraries they bring. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = { s3fs: ['s3fs', 'libfuse2', 'libcurl3-gnutls'] };
+
 /** Runs a program of the machine, or else the one from Debian's package in the cache folder. */
 function runTool(name: string, ...args: readonly string[]): void {
   const own = ['/usr/sbin', '/sbin', '/usr/bin', '/bin'].map((folder) => join(folder, name)).find(existsSync);
   if (own !== undefined) return run(own, ...args);
   const setup = fileURLToPath(new URL('setup-mount-tools.sh', import.meta.url));
-  const tools = execFileSync(setup, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+  const tools = execFileSync(setup, PACKAGES[name] ?? [], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
   const program = ['sbin', 'usr/sbin', 'bin', 'usr/bin'].map((folder) => join(tools, folder, name)).find(existsSync);
   if (program === undefined) throw new Error(`${name} is neither on this machine nor in ${tools}`);
   run('env', `LD_LIBRARY_PATH=${libraryFolders(tools).join(':')}`, program, ...args);

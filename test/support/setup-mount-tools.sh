@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Unpacks the makers of XFS and Btrfs and a FUSE file system (bindfs), with the libraries they need beyond every Debian's, from Debian's packages into
-# the cache folder, and prints that folder. Nothing is installed. Where there is no apt-get the suites that need them are skipped.
+# Unpacks Debian's packages that are named, or else the makers of XFS and Btrfs and a FUSE file system (bindfs) with the libraries they need beyond
+# every Debian's, into the cache folder, and prints where. Nothing is installed. Where there is no apt-get the suites that need them are skipped.
 set -euo pipefail
 
-tools="${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast}/tools"
-packages=(xfsprogs btrfs-progs bindfs libinih1 liburcu8 libfuse2)
+tools="${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast}/tools${1:+-$1}"
+packages=("$@")
+[[ $# -gt 0 ]] || packages=(xfsprogs btrfs-progs bindfs libinih1 liburcu8 libfuse2)
 if [[ ! -e $tools/complete ]]; then
   # Under another name first, so that a killed download is never taken for a whole one; whoever comes first wins.
   unfinished="$tools.$$.unfinished"
