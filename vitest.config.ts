@@ -8,8 +8,8 @@ const FRAMEWORK_TIMEOUT_MS = 20 * 60_000;
 
 /**
  * `npm test` runs unit, e2e and fuzz: they need Node and npm only. The crash suite (`npm run test:crash`) takes minutes and, for some of its
- * proofs, root and strace; the mounts suite (`npm run test:mounts`) mounts real file systems, as root; the frameworks suite
- * (`npm run test:frameworks`) needs the real frameworks.
+ * proofs, root and strace; the mounts suite (`npm run test:mounts`) mounts real file systems, as root; the stores suite
+ * (`npm run test:stores`) starts real object stores, built with Go; the frameworks suite (`npm run test:frameworks`) needs the real frameworks.
  */
 export default defineConfig({
   test: {
@@ -78,7 +78,8 @@ export default defineConfig({
           pool: 'forks',
           testTimeout: STORE_TIMEOUT_MS,
           hookTimeout: STORE_TIMEOUT_MS,
-          fileParallelism: false,
+          // They mostly wait for limits, kills and deadlines, but each file has a server of its own beside it.
+          maxWorkers: 3,
         },
       },
     ],

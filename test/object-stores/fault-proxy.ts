@@ -1,5 +1,5 @@
 import { type ClientRequest, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What shall go wrong with one exchange. */
@@ -11,6 +11,8 @@ export type Fault =
   /** The answer ends early. */
   | { readonly kind: 'cut-response'; readonly after: number }
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: number }
+  /** Something else than the store would say. */
+  | { readonly kind: 'answer'; readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: string }
   | { readonly kind: 'slow'; readonly bytesPerSecond: number }
   /** One byte of the request's or the answer's body is another. */
   | { readonly kind: 'flip-request' }
@@ -45,7 +47,9 @@ export async function startFaultProxy(targetPort: number, decide: (seen: SeenReq
     if (fault !== null) state.faults++;
     if (fault === null && sessions.answer(seen, outgoing)) return;
     const port = (server.address() as AddressInfo).port;
-    forward(incoming, outgoing, { targetPort, port, fault, sessions }).catch(() => incoming.socket.destroy());
+    // Taken now: a message that has ended lets go of its socket.
+    const { socket } = incoming;
+    forward(incoming, outgoing, { targetPort, port, fault, sessions, socket }).catch(() => socket.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -66,19 +70,25 @@ interface Way {
   readonly port: number;
   readonly fault: Fault | null;
   readonly sessions: ResumableSessions;
+  readonly socket: Socket;
 }
 
 async function forward(incoming: IncomingMessage, outgoing: ServerResponse, way: Way): Promise<void> {
-  const { targetPort, fault, sessions } = way;
+  const { targetPort, fault, sessions, socket } = way;
   if (fault?.kind === 'status') return refuse(incoming, outgoing, fault);
+  if (fault?.kind === 'answer') {
+    for await (const chunk of incoming) void chunk;
+    outgoing.writeHead(fault.status, { ...fault.headers }).end(fault.body);
+    return;
+  }
   const { method, url: path, headers } = incoming;
   // The host the client named stays: the signature is over it.
   const onward = request({ host: '127.0.0.1', port: targetPort, method, path, headers, agent: false });
   const answered = new Promise<IncomingMessage>((resolve, reject) => onward.once('response', resolve).once('error', reject));
   answered.catch(() => {});
   if (!(await sendOn(incoming, onward, fault))) {
-    incoming.socket.resetAndDestroy();
     onward.destroy();
+    socket.resetAndDestroy();
     return;
   }
   const response = await answered;
@@ -86,7 +96,7 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, way:
   sessions.watch(incoming, response);
   if (fault?.kind === 'lose-response') {
     for await (const chunk of response) void chunk;
-    incoming.socket.resetAndDestroy();
+    socket.resetAndDestroy();
     return;
   }
   await answer(response, outgoing, way);

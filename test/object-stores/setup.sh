@@ -5,6 +5,9 @@ set -euo pipefail
 
 bin="${HOLDFAST_CACHE:-$HOME/.cache/holdfast}/go-bin"
 mkdir -p "$bin"
+# Test files that start at the same time build once.
+exec 9>"$bin/.lock"
+flock 9
 
 # name, module, version
 servers=(

@@ -26,7 +26,15 @@ export interface FetchFileOptions {
 
 /** Brings one file: what an earlier run left and is right stays, the rest is downloaded, compared with the seal on the way, and synced. */
 export async function fetchFile(path: string, key: string, file: SealedFile, options: FetchFileOptions): Promise<number> {
-  await using handle = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o666);
+  const handle = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o666);
+  try {
+    return await fillFile(handle, key, file, options);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function fillFile(handle: FileHandle, key: string, file: SealedFile, options: FetchFileOptions): Promise<number> {
   const missing = await missingParts(handle, file, options);
   let fetched = 0;
   await forEachAtOnce(ranges(missing), { width: options.parallel, stop: new AbortController() }, (range) =>

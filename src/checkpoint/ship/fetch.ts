@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -12,6 +13,7 @@ import { nameProblem } from '../store/relative-path.ts';
 import { type OpenStore, openRun } from '../store/store.ts';
 import { isCode, storeError } from '../store/store-error.ts';
 import type { ObjectStore } from './backend.ts';
+import { openClaims } from './claim/claims.ts';
 import { fetchFile } from './fetch-file.ts';
 import { type CheckpointKind, fileKey, manifestKey } from './keys.ts';
 import { readPointer } from './pointer.ts';
@@ -31,6 +33,8 @@ export interface FetchOptions {
   readonly parallel: number;
   readonly clock: Clock;
   readonly onProgress?: (progress: { readonly done: number; readonly total: number; readonly current: string }) => void;
+  /** Another process fetches the same; told again and again while it is waited for. */
+  readonly onWait?: (pid: number | null, name: string) => void;
 }
 
 export interface Fetched {
@@ -57,17 +61,30 @@ interface RemoteCheckpoint {
 
 /** Brings a shipped checkpoint back: all data first, compared with the seal as it comes, then the manifest, then one rename into place. */
 export async function fetchCheckpoint(options: FetchOptions): Promise<Fetched> {
-  const { remote, clock, folder } = options;
-  const started = clock.monotonic();
+  const { remote, folder } = options;
+  const started = options.clock.monotonic();
   const found = await findRemote(remote, options.checkpoint);
   const { name, manifest } = found;
   const store = openFolder(folder, manifest.run);
+  const claims = openClaims(at.store(folder, 'fetching'), options);
+  // Two who fetch the same share what was fetched so far, and cannot both put it in place.
+  const claim = await claims.take(`fetch ${manifest.save}`, (owner) => options.onWait?.(owner?.pid ?? null, name));
+  try {
+    return await fetchClaimed(store, found, { ...options, started });
+  } finally {
+    claim.release();
+  }
+}
+
+async function fetchClaimed(store: OpenStore, found: RemoteCheckpoint, options: FetchOptions & { started: number }): Promise<Fetched> {
+  const { clock, folder, started } = options;
+  const { name, manifest } = found;
   const { files, step, attempt, save } = manifest;
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   const facts = { name, path: join(folder, name), step, attempt, save, files: files.length, bytes };
   if (isAlreadyThere(store, found))
     return { ...facts, state: 'already', receivedBytes: 0, durationMs: Math.round(clock.monotonic() - started) };
-  const staging = at.store(folder, 'fetching', save);
+  const staging = stagingOf(folder, save);
   try {
     const receivedBytes = await fetchFiles(staging, found, options);
     putInPlace(store, staging, found);
@@ -75,6 +92,11 @@ export async function fetchCheckpoint(options: FetchOptions): Promise<Fetched> {
   } catch (thrown) {
     throw storeError(thrown, 'write', folder);
   }
+}
+
+/** The save's name comes from outside and may be anything; its digest is the name of a folder. */
+function stagingOf(folder: string, save: string): string {
+  return at.store(folder, 'fetching', createHash('sha256').update(save).digest('hex').slice(0, 40));
 }
 
 async function findRemote(remote: ObjectStore, wanted: string | null): Promise<RemoteCheckpoint> {
@@ -217,9 +239,7 @@ function removeStaging(fs: OpenStore['fs'], staging: string, kind: CheckpointKin
   try {
     if (kind === 'files') fs.rmdir(join(staging, 'data'));
     fs.rmdir(staging);
-    fs.rmdir(dirname(staging));
   } catch (thrown) {
-    // Other fetches may be under way beside this one.
     if (!isCode(thrown, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw thrown;
   }
 }

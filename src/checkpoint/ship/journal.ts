@@ -7,10 +7,16 @@ import type { UploadMemory } from './backend.ts';
 
 /** Which uploads to one address were begun and not finished, across processes: the next run goes on with them or removes them. */
 export interface Journal extends UploadMemory {
-  begin(key: string): void;
+  /** Notes an upload before it begins; `of` is the name of the checkpoint it belongs to. */
+  begin(key: string, of: string): void;
   end(key: string): void;
-  /** Keys of uploads that were begun and not ended. */
-  open(): readonly string[];
+  /** Uploads that were begun and not ended. */
+  open(): readonly OpenUpload[];
+}
+
+export interface OpenUpload {
+  readonly key: string;
+  readonly of: string;
 }
 
 /**
@@ -20,27 +26,29 @@ export interface Journal extends UploadMemory {
 export function openJournal(run: string, url: string): Journal {
   const folder = at.store(run, 'shipping');
   const fileOf = (key: string): string => join(folder, `${createHash('sha256').update(`${url}\n${key}`).digest('hex').slice(0, 40)}.json`);
-  const write = (key: string, value: string | null): void => {
+  const write = (entry: Omit<Entry, 'url'>): void => {
     quietly(() => {
       if (!existsSync(folder)) mkdirSync(folder);
-      const temporary = `${fileOf(key)}.${randomUUID()}.tmp`;
-      writeFileSync(temporary, `${JSON.stringify({ url, key, value })}\n`, { mode: 0o600 });
-      renameSync(temporary, fileOf(key));
+      const temporary = `${fileOf(entry.key)}.${randomUUID()}.tmp`;
+      writeFileSync(temporary, `${JSON.stringify({ url, ...entry })}\n`, { mode: 0o600 });
+      renameSync(temporary, fileOf(entry.key));
     });
   };
+  const remember = (key: string, value: string | null): void => write({ key, of: readEntry(fileOf(key))?.of ?? '', value });
   const remove = (key: string): void => quietly(() => rmSync(fileOf(key), { force: true }));
   return {
-    begin(key) {
-      if (readEntry(fileOf(key)) === null) write(key, null);
+    begin(key, of) {
+      const known = readEntry(fileOf(key));
+      if (known?.of !== of) write({ key, of, value: known?.value ?? null });
     },
     end: remove,
     open() {
       const entries = namesIn(folder).map((name) => readEntry(join(folder, name)));
-      return entries.flatMap((entry) => (entry?.url === url ? [entry.key] : []));
+      return entries.flatMap((entry) => (entry?.url === url ? [entry] : []));
     },
     get: (key) => readEntry(fileOf(key))?.value ?? null,
-    set: write,
-    delete: (key) => write(key, null),
+    set: remember,
+    delete: (key) => remember(key, null),
   };
 }
 
@@ -52,13 +60,18 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-function readEntry(file: string): { readonly url: string; readonly key: string; readonly value: string | null } | null {
+interface Entry extends OpenUpload {
+  readonly url: string;
+  readonly value: string | null;
+}
+
+function readEntry(file: string): Entry | null {
   try {
     const json = parseJson(readFileSync(file, 'utf8'));
     if (!json.ok || !isObject(json.value)) return null;
-    const { url, key, value } = json.value;
-    if (typeof url !== 'string' || typeof key !== 'string') return null;
-    return { url, key, value: typeof value === 'string' ? value : null };
+    const { url, key, of, value } = json.value;
+    if (typeof url !== 'string' || typeof key !== 'string' || typeof of !== 'string') return null;
+    return { url, key, of, value: typeof value === 'string' ? value : null };
   } catch {
     return null;
   }

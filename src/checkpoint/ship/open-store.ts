@@ -75,12 +75,18 @@ function isPathStyle(style: string, bucket: string, isOwn: boolean): boolean {
   return style === 'path' || (style !== 'virtual' && (isOwn || bucket.includes('.')));
 }
 
+/** How often the tools of AWS would try; nothing that is not a number from 1 counts. */
+function maxAttempts(text: string): { readonly attempts?: number } {
+  return /^[1-9]\d{0,2}$/.test(text) ? { attempts: Number(text) } : {};
+}
+
 function openS3({ url, bucket, prefix }: BucketLocation, options: StoreOptions): ObjectStore {
   const { env } = options;
   const profile = readProfile(env, options.profile ?? null);
   const place = { bucket, ...s3Settings(bucket, options, profile.settings) };
   const { region } = place;
-  const { close, ...caller } = connection(options);
+  const attempts = maxAttempts(env['AWS_MAX_ATTEMPTS'] ?? profile.settings.get('max_attempts') ?? '');
+  const { close, ...caller } = connection({ ...options, retries: { ...(options.retries ?? DEFAULT_RETRIES), ...attempts } });
   const isExplicit = (options.profile ?? null) !== null;
   const credentials = keepFresh(options.clock, async () => {
     try {

@@ -75,6 +75,9 @@ function meaningOfStatus({ status, reason, isTransient }: RequestFailure): Meani
       hint: 'For a certificate authority of your own set AWS_CA_BUNDLE or NODE_EXTRA_CA_CERTS to its file.',
     };
   }
+  if (reason === 'PROXY_REFUSED' || status === 407) {
+    return { code: 'REMOTE_UNAVAILABLE', hint: 'The proxy does not let this pass: check HTTPS_PROXY, its user and NO_PROXY.' };
+  }
   if (status === 0 || isTransient) {
     return {
       code: 'REMOTE_UNAVAILABLE',

@@ -1,5 +1,5 @@
 import { type Fetched, fetchCheckpoint } from '../../checkpoint/ship/fetch.ts';
-import { openRemote, rateLimit, readLocation, type RemoteWorld, takeOperands } from './open-remote.ts';
+import { openRemote, rateLimit, readLocation, type RemoteWorld, takeOperands, waitingFor } from './open-remote.ts';
 import type { RemoteValues } from '../commands/remote-options.ts';
 
 interface FetchValues extends RemoteValues {
@@ -20,17 +20,18 @@ export async function fetchRun(operands: readonly string[], values: FetchValues,
   const signal = AbortSignal.any([world.signal, stop.signal]);
   // Nothing is uploaded, so nothing is remembered.
   const memory = { get: () => null, set() {}, delete() {} };
-  await using remote = openRemote(location, values, { ...world, signal, memory });
-  const fetched = await fetchCheckpoint({
-    remote,
-    stop,
-    signal,
-    folder,
-    checkpoint: values.checkpoint,
-    limit: rateLimit(values, clock),
-    parallel: values.parallel,
-    clock,
-    onProgress: (progress) => onProgress({ phase: 'fetching', unit: 'bytes', ...progress }),
-  });
-  return { schema: 'holdfast.fetch/1', url: location.url, ...fetched };
+  const remote = openRemote(location, values, { ...world, signal, memory });
+  try {
+    const fetched = await fetchCheckpoint({
+      ...{ remote, stop, signal, folder, clock },
+      checkpoint: values.checkpoint,
+      limit: rateLimit(values, clock),
+      parallel: values.parallel,
+      onProgress: (progress) => onProgress({ phase: 'fetching', unit: 'bytes', ...progress }),
+      onWait: (pid, name) => onProgress(waitingFor(pid, name)),
+    });
+    return { schema: 'holdfast.fetch/1', url: location.url, ...fetched };
+  } finally {
+    await remote[Symbol.asyncDispose]();
+  }
 }

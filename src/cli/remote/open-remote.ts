@@ -47,3 +47,8 @@ export function openRemote(location: Location, values: RemoteValues, world: Remo
 export function rateLimit({ limit }: RemoteValues, clock: Clock): RateLimit {
   return limit === null ? UNLIMITED : limitRate(limit, clock);
 }
+
+/** Progress while another process does the same. */
+export function waitingFor(pid: number | null, name: string): ProgressUpdate {
+  return { phase: `waiting for process ${pid ?? 'unknown'}`, done: 0, total: 0, unit: 'bytes', current: name };
+}

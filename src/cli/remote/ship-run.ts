@@ -4,7 +4,7 @@ import { scan, type SealedCheckpoint } from '../../checkpoint/store/scan.ts';
 import { readRun } from '../../checkpoint/store/store.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
-import { openRemote, rateLimit, readLocation, type RemoteWorld, takeOperands } from './open-remote.ts';
+import { openRemote, rateLimit, readLocation, type RemoteWorld, takeOperands, waitingFor } from './open-remote.ts';
 import type { RemoteValues } from '../commands/remote-options.ts';
 
 interface ShipValues extends RemoteValues {
@@ -32,22 +32,21 @@ export async function shipRun(operands: readonly string[], values: ShipValues, w
   const journal = openJournal(path, location.url);
   const stop = new AbortController();
   const signal = AbortSignal.any([world.signal, stop.signal]);
-  await using remote = openRemote(location, values, { ...world, signal, memory: journal });
+  const remote = openRemote(location, values, { ...world, signal, memory: journal });
   const limit = rateLimit(values, clock);
   const checkpoints: Shipped[] = [];
-  for (const checkpoint of chosen) {
-    checkpoints.push(
-      await shipCheckpoint(checkpoint, {
-        store,
-        remote,
-        stop,
-        journal,
-        limit,
+  try {
+    for (const checkpoint of chosen) {
+      const shipped = await shipCheckpoint(checkpoint, {
+        ...{ store, remote, stop, signal, journal, limit, clock },
         parallel: values.parallel,
-        clock,
         onProgress: (progress) => onProgress({ phase: 'shipping', unit: 'bytes', ...progress }),
-      }),
-    );
+        onWait: (pid) => onProgress(waitingFor(pid, checkpoint.name)),
+      });
+      checkpoints.push(shipped);
+    }
+  } finally {
+    await remote[Symbol.asyncDispose]();
   }
   return {
     schema: 'holdfast.ship/1',

@@ -58,16 +58,17 @@ export class DirectoryStore implements ObjectStore {
 
   async readRange(key: string, { offset, size }: { offset: number; size: number }, sink: RangeSink): Promise<void> {
     await this.#guard('read', key, async () => {
-      await using file = await fs.open(this.#path(key), constants.O_RDONLY | constants.O_NOFOLLOW);
-      sink.restart();
-      for (let done = 0; done < size; ) {
-        this.#options.signal.throwIfAborted();
-        const buffer = Buffer.allocUnsafe(Math.min(CHUNK, size - done));
-        const { bytesRead } = await file.read(buffer, 0, buffer.length, offset + done);
-        if (bytesRead === 0) break;
-        await sink.write(buffer.subarray(0, bytesRead));
-        done += bytesRead;
-      }
+      await withFile(this.#path(key), constants.O_RDONLY, async (file) => {
+        sink.restart();
+        for (let done = 0; done < size; ) {
+          this.#options.signal.throwIfAborted();
+          const buffer = Buffer.allocUnsafe(Math.min(CHUNK, size - done));
+          const { bytesRead } = await file.read(buffer, 0, buffer.length, offset + done);
+          if (bytesRead === 0) break;
+          await sink.write(buffer.subarray(0, bytesRead));
+          done += bytesRead;
+        }
+      });
     });
   }
 
@@ -111,8 +112,7 @@ export class DirectoryStore implements ObjectStore {
     const { signal } = this.#options;
     const held = await this.#guard('begin to write', key, async () => {
       await fs.mkdir(dirname(path), { recursive: true });
-      await using file = await fs.open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o666);
-      return await heldParts(file, plan, signal);
+      return withFile(path, constants.O_RDWR | constants.O_CREAT, (file) => heldParts(file, plan, signal));
     });
     return {
       isOrdered: false,
@@ -146,11 +146,13 @@ export class DirectoryStore implements ObjectStore {
     return this.#guard('clean up', key, async () => ((await removeFile(join(this.#options.path, UPLOADS, nameOf(key)))) ? 1 : 0));
   }
 
-  async removeOldUploads(olderThanMs: number): Promise<number> {
+  async removeOldUploads(olderThanMs: number, spared: ReadonlySet<string>): Promise<number> {
     const folder = join(this.#options.path, UPLOADS);
+    const kept = new Set([...spared].map(nameOf));
     return this.#guard('clean up', '', async () => {
       let count = 0;
       for (const name of await namesIn(folder)) {
+        if (kept.has(name)) continue;
         const { mtimeMs } = await fs.lstat(join(folder, name));
         if (mtimeMs < this.#options.clock.now() - olderThanMs && (await removeFile(join(folder, name)))) count++;
       }
@@ -169,9 +171,10 @@ export class DirectoryStore implements ObjectStore {
     await fs.mkdir(dirname(path), { recursive: true });
     const temporary = join(this.#options.path, UPLOADS, `${nameOf(key)}.${randomUUID()}`);
     await fs.mkdir(dirname(temporary), { recursive: true });
-    await using file = await fs.open(temporary, 'wx');
-    await file.writeFile(bytes);
-    await file.sync();
+    await withFile(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, async (file) => {
+      await file.writeFile(bytes);
+      await file.sync();
+    });
     return temporary;
   }
 
@@ -252,8 +255,7 @@ async function sizeOf(path: string): Promise<number | null> {
 }
 
 async function sumOf(path: string, signal: AbortSignal): Promise<number> {
-  await using file = await fs.open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
-  return (await sumRange(file, { offset: 0, size: Infinity }, signal)) ?? 0;
+  return withFile(path, constants.O_RDONLY, async (file) => (await sumRange(file, { offset: 0, size: Infinity }, signal)) ?? 0);
 }
 
 /** Null when the file ends before the range does. */
@@ -285,19 +287,20 @@ async function heldParts(file: fs.FileHandle, { parts }: ObjectPlan, signal: Abo
 }
 
 async function copyPart(path: string, part: PlannedPart, { file, limit, onBytes, check }: PartBody, signal: AbortSignal): Promise<void> {
-  await using target = await fs.open(path, constants.O_RDWR | constants.O_NOFOLLOW);
   const buffer = Buffer.allocUnsafe(Math.min(limit.chunkBytes, part.size));
   let [done, sum] = [0, 0];
-  while (done < part.size) {
-    signal.throwIfAborted();
-    const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, part.size - done), part.offset + done);
-    if (bytesRead === 0) break;
-    await limit.take(bytesRead, signal);
-    sum = crc32c(buffer.subarray(0, bytesRead), sum);
-    for (let at = 0; at < bytesRead; ) at += (await target.write(buffer, at, bytesRead - at, part.offset + done + at)).bytesWritten;
-    done += bytesRead;
-    onBytes?.(bytesRead);
-  }
+  await withFile(path, constants.O_RDWR, async (target) => {
+    while (done < part.size) {
+      signal.throwIfAborted();
+      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, part.size - done), part.offset + done);
+      if (bytesRead === 0) break;
+      await limit.take(bytesRead, signal);
+      sum = crc32c(buffer.subarray(0, bytesRead), sum);
+      for (let at = 0; at < bytesRead; ) at += (await target.write(buffer, at, bytesRead - at, part.offset + done + at)).bytesWritten;
+      done += bytesRead;
+      onBytes?.(bytesRead);
+    }
+  });
   if (done === part.size && sum === part.crc32c) return;
   onBytes?.(-done);
   await check?.(part.offset, part.size);
@@ -305,10 +308,11 @@ async function copyPart(path: string, part: PlannedPart, { file, limit, onBytes,
 }
 
 async function finish(path: string, final: string, { size }: ObjectPlan): Promise<void> {
-  await using file = await fs.open(path, constants.O_RDWR | constants.O_NOFOLLOW);
-  // An earlier beginning may have been longer.
-  await file.truncate(size);
-  await file.sync();
+  await withFile(path, constants.O_RDWR, async (file) => {
+    // An earlier beginning may have been longer.
+    await file.truncate(size);
+    await file.sync();
+  });
   await fs.mkdir(dirname(final), { recursive: true });
   await fs.rename(path, final);
   await syncFolder(dirname(final));
@@ -316,8 +320,17 @@ async function finish(path: string, final: string, { size }: ObjectPlan): Promis
 }
 
 async function syncFolder(path: string): Promise<void> {
-  await using folder = await fs.open(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  await folder.sync();
+  await withFile(path, constants.O_RDONLY | constants.O_DIRECTORY, (folder) => folder.sync());
+}
+
+/** Opens a file, never through a link, and closes it whatever happens. */
+async function withFile<T>(path: string, flags: number, work: (file: fs.FileHandle) => Promise<T>): Promise<T> {
+  const file = await fs.open(path, flags | constants.O_NOFOLLOW, 0o666);
+  try {
+    return await work(file);
+  } finally {
+    await file.close();
+  }
 }
 
 async function removeFile(path: string): Promise<boolean> {

@@ -172,6 +172,9 @@ function timedOut(message: string): Error {
 const LASTING =
   /^(CERT_|ERR_TLS|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO|ERR_SSL|ERR_INVALID|PROXY_REFUSED|ERR_UNESCAPED)/;
 
+/** Codes whose message is ours, and so holds nothing that must not be told. */
+const OWN_WORDS = new Set(['ETIMEDOUT', 'PROXY_REFUSED']);
+
 function asFailure(thrown: unknown, origin: Origin): Error {
   if (thrown instanceof RequestFailure) return thrown;
   const error = toError(thrown);
@@ -179,7 +182,7 @@ function asFailure(thrown: unknown, origin: Origin): Error {
   // An error without a code, or of the local file, is nothing the network can mend.
   if (code === null || ['EIO', 'ENOSPC', 'EDQUOT', 'EROFS', 'EBADF', 'EACCES'].includes(code)) return error;
   return new RequestFailure({
-    message: `${hostHeader(origin)}: ${code}${code === 'ETIMEDOUT' ? ` (${error.message})` : ''}`,
+    message: `${hostHeader(origin)}: ${code}${OWN_WORDS.has(code) ? ` (${error.message})` : ''}`,
     reason: code,
     isTransient: !LASTING.test(code),
     cause: error,

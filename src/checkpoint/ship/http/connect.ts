@@ -140,6 +140,8 @@ class TunnelAgent extends https.Agent {
       method: 'CONNECT',
       path: target,
       agent: false,
+      // A proxy that is reached by https may have its certificate from the same authority.
+      ...(protocol === 'https:' && options.ca !== undefined ? { ca: options.ca } : {}),
       headers: { host: target, ...(authorization === null ? {} : { 'proxy-authorization': authorization }) },
     });
     request.setTimeout(30_000, () => request.destroy(Object.assign(new Error('the proxy does not answer'), { code: 'ETIMEDOUT' })));

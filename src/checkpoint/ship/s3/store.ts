@@ -126,9 +126,10 @@ export class S3Store implements ObjectStore {
     return this.#guard('clean up', key, () => this.#abortWhere(this.#full(key), (upload) => upload.key === this.#full(key)));
   }
 
-  async removeOldUploads(olderThanMs: number): Promise<number> {
+  async removeOldUploads(olderThanMs: number, spared: ReadonlySet<string>): Promise<number> {
     const limit = this.#options.clock.now() - olderThanMs;
-    return this.#guard('clean up', '', () => this.#abortWhere(this.#full(''), ({ startedAt }) => startedAt < limit));
+    const keys = new Set([...spared].map((key) => this.#full(key)));
+    return this.#guard('clean up', '', () => this.#abortWhere(this.#full(''), ({ key, startedAt }) => startedAt < limit && !keys.has(key)));
   }
 
   async #abortWhere(prefix: string, isWanted: (upload: { key: string; startedAt: number }) => boolean): Promise<number> {

@@ -1,0 +1,129 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../../core/clock.ts';
+import { tempFolder } from '../../../../test/support/temp-folder.ts';
+import { type Claim, openClaims } from './claims.ts';
+import { formatOwner, thisProcess } from './owner.ts';
+
+function claimsIn(folder: string, clock = new VirtualClock(), stop = new AbortController()) {
+  return { claims: openClaims(join(folder, 'claims'), { clock, signal: stop.signal }), clock, stop };
+}
+
+/** A claim that a process left whose number is taken by nobody. */
+function abandon(folder: string, differences: object = {}): void {
+  const { claims } = claimsIn(folder);
+  claims.tryTake('it');
+  const [name = ''] = readdirSync(join(folder, 'claims'));
+  writeFileSync(join(folder, 'claims', name, 'owner.json'), formatOwner({ ...thisProcess('gone'), pid: 2 ** 22 + 1, ...differences }));
+}
+
+function taken(claim: Claim | null): Claim {
+  if (claim === null) throw new Error('somebody has it');
+  return claim;
+}
+
+describe('a claim', () => {
+  it('is given to one at a time, and to the next when it is released', () => {
+    using folder = tempFolder();
+    const { claims } = claimsIn(folder.path);
+    const first = taken(claims.tryTake('it'));
+    expect(claims.tryTake('it')).toBeNull();
+    expect(claims.tryTake('something else')).not.toBeNull();
+    first.release();
+    const second = taken(claims.tryTake('it'));
+    first.release();
+    expect(claims.tryTake('it')).toBeNull();
+    second.release();
+  });
+
+  it('leaves nothing behind when it is released', () => {
+    using folder = tempFolder();
+    const { claims } = claimsIn(folder.path);
+    taken(claims.tryTake('it')).release();
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  it('is waited for, and who has it is told', async () => {
+    using folder = tempFolder();
+    const { claims, clock } = claimsIn(folder.path);
+    const first = taken(claims.tryTake('it'));
+    const owners: (number | undefined)[] = [];
+    const second = claims.take('it', (owner) => owners.push(owner?.pid));
+    await clock.advance(500);
+    first.release();
+    await clock.advance(500);
+    (await second).release();
+    expect(owners).toEqual([process.pid, process.pid]);
+  });
+
+  it('is not waited for any longer than the signal lets', async () => {
+    using folder = tempFolder();
+    const { claims, stop } = claimsIn(folder.path);
+    taken(claims.tryTake('it'));
+    const second = claims.take('it');
+    stop.abort(new Error('enough'));
+    await expect(second).rejects.toThrow('enough');
+  });
+
+  it('of a process that has ended is taken over at once', () => {
+    using folder = tempFolder();
+    abandon(folder.path);
+    const { claims } = claimsIn(folder.path);
+    taken(claims.tryTake('it')).release();
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  it('of somebody elsewhere is taken over when it has given no sign for a minute', () => {
+    using folder = tempFolder();
+    abandon(folder.path, { bootId: 'another machine' });
+    const { claims } = claimsIn(folder.path);
+    expect(claims.tryTake('it')).toBeNull();
+    const [name = ''] = readdirSync(join(folder.path, 'claims'));
+    const before = Date.now() / 1000 - 120;
+    utimesSync(join(folder.path, 'claims', name, 'owner.json'), before, before);
+    expect(claims.tryTake('it')).not.toBeNull();
+  });
+
+  it('gives signs while it is held', async () => {
+    using folder = tempFolder();
+    const { claims, clock } = claimsIn(folder.path);
+    const claim = taken(claims.tryTake('it'));
+    const [name = ''] = readdirSync(join(folder.path, 'claims'));
+    const file = join(folder.path, 'claims', name, 'owner.json');
+    utimesSync(file, 1, 1);
+    await clock.advance(5000);
+    // Its age is what it was before the year 1971 unless a sign was given.
+    expect(claims.tryTake('it')).toBeNull();
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ pid: process.pid });
+    claim.release();
+  });
+
+  it.each(['', '{"half'])('whose file says %j is judged by its age', (text) => {
+    using folder = tempFolder();
+    const { claims } = claimsIn(folder.path);
+    claims.tryTake('it');
+    const [name = ''] = readdirSync(join(folder.path, 'claims'));
+    const file = join(folder.path, 'claims', name, 'owner.json');
+    writeFileSync(file, text);
+    expect(claims.tryTake('it')).toBeNull();
+    utimesSync(file, 1, 1);
+    expect(claims.tryTake('it')).not.toBeNull();
+  });
+
+  it('is had by everybody where nothing can be written', () => {
+    using folder = tempFolder();
+    writeFileSync(join(folder.path, 'claims'), 'a file in the way');
+    const { claims } = claimsIn(folder.path);
+    expect(claims.tryTake('it')).not.toBeNull();
+    expect(claims.tryTake('it')).not.toBeNull();
+  });
+
+  it.skipIf(process.getuid?.() === 0)('is had by everybody in a folder of somebody else', () => {
+    using folder = tempFolder();
+    mkdirSync(join(folder.path, 'claims'));
+    chmodSync(join(folder.path, 'claims'), 0o500);
+    const { claims } = claimsIn(folder.path);
+    expect(claims.tryTake('it')).not.toBeNull();
+  });
+});

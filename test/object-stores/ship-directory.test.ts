@@ -1,0 +1,12 @@
+import { afterAll, describe } from 'vitest';
+import { tempFolder } from '../support/temp-folder.ts';
+import { shipSuite } from './ship-suite.ts';
+import { shipTogetherSuite } from './ship-together-suite.ts';
+
+describe('ship and fetch with a folder', () => {
+  const folder = tempFolder();
+  afterAll(() => folder[Symbol.dispose]());
+  const place = () => ({ base: `file://${folder.path}`, env: {} });
+  shipSuite(place);
+  shipTogetherSuite(place);
+});

@@ -1,0 +1,3 @@
+import { shipServerSuite } from './ship-server-suite.ts';
+
+shipServerSuite('fake-gcs-server');

@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ObjectStore } from '../../src/checkpoint/ship/backend.ts';
+import { parseLocation } from '../../src/checkpoint/ship/location.ts';
+import { openStore } from '../../src/checkpoint/ship/open-store.ts';
+import { realClock } from '../../src/core/clock.ts';
+import { createRng } from '../../src/core/rng.ts';
+import { start } from './ship-process.ts';
+import { FILES } from './shippable-run.ts';
+
+export const rng = createRng(20261115);
+
+/** How a test reaches a store: a real server's bucket, or a folder. */
+export interface Place {
+  readonly base: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export function openAt(url: string, env: Readonly<Record<string, string>>): ObjectStore {
+  const location = parseLocation(url);
+  if (!location.ok) throw new Error(location.reason);
+  const { signal } = new AbortController();
+  const memory = { get: () => null, set() {}, delete() {} };
+  return openStore(location.value, { env: { HOME: '/nonexistent', ...env }, clock: realClock, rng: createRng(1), signal, memory });
+}
+
+/** Beginnings of uploads, of every file a checkpoint may have; asking removes them. */
+export async function orphans(url: string, env: Place['env'], ...names: readonly string[]): Promise<number> {
+  await using store = openAt(url, env);
+  let count = await store.removeOldUploads(0, new Set());
+  for (const name of names) for (const file of Object.keys(FILES)) count += await store.removeUploads(`${name}/${file}`);
+  return count;
+}
+
+/** Starts a transfer and kills it some time after its first bytes. */
+export async function killed(args: readonly string[], env: Place['env']): Promise<void> {
+  const { child, ended, begun } = start([...args, '--progress=json'], env);
+  await begun;
+  await sleep(rng.integer(0, 1000));
+  child.kill('SIGKILL');
+  await ended;
+}
