@@ -1,10 +1,9 @@
 import { parseArgs } from 'node:util';
 import { createRng, type Rng } from '../../src/core/rng.ts';
-import { runCampaign } from './injection/campaign.ts';
-import { findStrace } from './injection/strace.ts';
+import { runInjections } from './injection/long-injections.ts';
 import { SUBJECTS } from './injection/subjects.ts';
+import type { Tally } from './injection/tally.ts';
 import { cutPower } from './power/cuts.ts';
-import { fastFolder } from './states/scenario.ts';
 import { runRounds } from './writers/rounds.ts';
 
 /**
@@ -16,43 +15,16 @@ const { values } = parseArgs({
     part: { type: 'string', default: 'writers' },
     count: { type: 'string', default: '2000' },
     seed: { type: 'string', default: '1' },
-    minutes: { type: 'string', default: '600' },
+    subject: { type: 'string', multiple: true, default: [] },
   },
 });
 
-/** Errors come so often at each system call of a campaign; kills once at every second. */
-const ERROR_ROUNDS = 8;
+const SUBJECTS_WANTED = values.subject.map((name) => SUBJECTS.find((subject) => subject === name) ?? SUBJECTS[0] ?? 'save');
 
-async function inject(count: number, rng: Rng, minutes: number) {
-  const started = Date.now();
-  const tracer = findStrace();
-  if ('missing' in tracer) throw new Error(tracer.missing);
-  const ends = { killed: 0, refused: 0, unharmed: 0 };
-  const [bySubject, byFault]: [Record<string, number>, Record<string, number>] = [{}, {}];
-  const faults: string[] = [];
-  let [made, places, possible] = [0, 0, 0];
-  for (let campaign = 0; made < count && Date.now() - started < minutes * 60_000; campaign++) {
-    const subject = SUBJECTS[campaign % SUBJECTS.length] ?? 'save';
-    const shape = { bytes: rng.integer(100, 100_000), ranks: rng.integer(1, 3) };
-    using folder = fastFolder();
-    const result = await runCampaign({
-      strace: tracer.path,
-      subject,
-      shape,
-      folder: folder.path,
-      choose: (positions, { fault }) =>
-        fault === 'SIGKILL' ? positions.filter(() => rng.next() < 0.5) : Array.from({ length: ERROR_ROUNDS }, () => positions).flat(),
-    });
-    made += result.made;
-    places += result.places.size;
-    possible += result.possible;
-    faults.push(...result.faults);
-    bySubject[subject] = (bySubject[subject] ?? 0) + result.made;
-    for (const [name, times] of result.counts) byFault[name] = (byFault[name] ?? 0) + times;
-    for (const end of ['killed', 'refused', 'unharmed'] as const) ends[end] += result.ends[end];
-    process.stderr.write(`${made} injections, ${faults.length} faults\n`);
-  }
-  return { faults, injections: made, places, possible, ...ends, bySubject, byFault };
+function inject(count: number, rng: Rng) {
+  const onProgress = ({ injections, faults }: Tally): void =>
+    void process.stderr.write(`${injections} injections, ${faults.length} faults\n`);
+  return runInjections({ count, rng, onProgress, ...(SUBJECTS_WANTED.length === 0 ? {} : { subjects: SUBJECTS_WANTED }) });
 }
 
 async function cut(count: number, rng: Rng) {
@@ -69,7 +41,7 @@ async function cut(count: number, rng: Rng) {
 function runPart(count: number, rng: Rng) {
   switch (values.part) {
     case 'injections':
-      return inject(count, rng, Number(values.minutes));
+      return inject(count, rng);
     case 'cuts':
       return cut(count, rng);
     default:

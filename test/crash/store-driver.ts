@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Attempt, startAttempt } from '../../src/checkpoint/store/attempt.ts';
 import { commitSave, type Sealed } from '../../src/checkpoint/store/commit.ts';
 import type { DurableFs } from '../../src/checkpoint/store/durable-fs.ts';
@@ -7,6 +9,7 @@ import { beginSave, writeReceipt } from '../../src/checkpoint/store/save.ts';
 import { openRun, type OpenStore, readRun } from '../../src/checkpoint/store/store.ts';
 import { type SaveName, wholeOf, writeRank } from './checkpoint-bytes.ts';
 import { readTree } from './model/tree.ts';
+import { sealedOnDisk } from './writers/sealed-on-disk.ts';
 
 /** The life of the kernel in which everything is recorded. */
 const BOOT = 'before the crash';
@@ -63,4 +66,17 @@ export function differences(path: string, save: SaveName): string[] {
     expected.delete(name);
   }
   return [...faults, ...[...expected.keys()].map((name) => `${name} is missing`)];
+}
+
+/** Whatever has the name of a checkpoint is one, whole: nothing is half-written, and nothing half-deleted comes back. */
+export function halves(
+  run: string,
+  { except, bytes = 64 }: { readonly except?: string | undefined; readonly bytes?: number } = {},
+): string[] {
+  const names = readdirSync(run).filter((name) => name.startsWith('step-') && name !== except);
+  const sealed = sealedOnDisk(run);
+  return names.flatMap((name) => {
+    const found = sealed.find(({ path }) => path === join(run, name));
+    return found === undefined ? [`${name} has no seal`] : differences(found.path, { ...found, bytes }).map((fault) => `${name}: ${fault}`);
+  });
 }

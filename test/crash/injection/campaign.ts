@@ -1,14 +1,11 @@
-import { execFile } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { realFs } from '../../../src/checkpoint/store/durable-fs.ts';
-import { toError } from '../../../src/core/errors.ts';
-import { withCompileCache } from '../compile-cache.ts';
-import { openWith, resume, saveSteps } from '../store-driver.ts';
-import { type Call, CALLS, FAULTS, type Fault, injectArgument, mayGive } from './strace.ts';
-import { readTrace, type TracedRun } from './trace.ts';
-import { allowed, prepare, type Shape, type Subject } from './subjects.ts';
+import { faultsAfter } from './judge.ts';
+import { type Phase, phaseOf, PHASES_OF } from './phases.ts';
+import { CALLS, type Call, type Fault, FAULTS, injectArgument, mayGive } from './strace.ts';
+import { type End, type Order, SubjectProcess, type ThreadName } from './subject-process.ts';
+import { prepare, type Shape, type Subject } from './subjects.ts';
+import { readTrace, struckUse, type Trace } from './trace.ts';
 
 export interface CampaignOptions {
   readonly strace: string;
@@ -17,144 +14,126 @@ export interface CampaignOptions {
   /** An empty folder to work in. */
   readonly folder: string;
   readonly isSabotaged?: boolean;
-  /** Which uses of a call get the fault; all by default. */
-  readonly choose?: (positions: readonly number[], target: Target) => readonly number[];
+  /** Which of all possible injections are made; all by default. */
+  readonly choose?: (possible: readonly Planned[]) => readonly Planned[];
+  /** Stops once this much is wrong; never by default. */
+  readonly enough?: number;
+}
+
+/** A fault that can come: at the nth use of a call by a thread. */
+export interface Planned {
+  readonly thread: ThreadName;
+  readonly call: Call;
+  readonly nth: number;
+  readonly fault: Fault;
+  readonly phase: Phase;
+}
+
+/** A fault that came. */
+export interface Made {
+  readonly call: Call;
+  readonly fault: Fault;
+  readonly phase: Phase;
+  readonly end: End['end'];
 }
 
 export interface CampaignResult {
-  possible: number;
-  made: number;
-  /** Those after which the process was killed, refused with a reason, or went on as if nothing was. */
-  readonly ends: { killed: number; refused: number; unharmed: number };
-  /** By system call and fault: `fsync EIO`. */
-  readonly counts: Map<string, number>;
-  /** Uses of calls that got a fault: `fsync EIO 3`. */
-  readonly places: Set<string>;
-  readonly faults: string[];
+  /** Pairs of a use of a call and a fault that it can give. */
+  readonly possible: number;
+  readonly made: readonly Made[];
+  readonly faults: readonly string[];
 }
 
-const TRACED = `access,${CALLS.join()}`;
-const SCRIPT = fileURLToPath(new URL('subject.ts', import.meta.url));
-
-/** Traces the subject once to see its system calls, then lets a fault come at each of them, and looks what is left. */
+/** Traces the subject to see its system calls, then lets a fault come at each of them, and looks what is left. */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
-  const result: CampaignResult = {
-    possible: 0,
-    made: 0,
-    ends: { killed: 0, refused: 0, unharmed: 0 },
-    counts: new Map(),
-    places: new Set(),
-    faults: [],
-  };
-  await prepare(options.subject, join(options.folder, 'before'), options.shape);
-  for (const target of await planTargets(options)) {
-    const positions = Array.from({ length: target.count }, (_, index) => index);
-    result.possible += target.count;
-    const chosen = options.choose?.(positions, target) ?? positions;
-    if (target.fault === 'SIGKILL') for (const position of chosen) await tryRuns(options, target, [position], result);
-    else if (chosen.length > 0) await tryRuns(options, target, chosen, result);
+  await using campaign = new Campaign(options);
+  await campaign.prepare();
+  const possible = await campaign.plan();
+  const [made, faults]: [Made[], string[]] = [[], []];
+  for (const planned of options.choose?.(possible) ?? possible) {
+    const tried = (await campaign.inject(planned)) ?? (await campaign.inject(planned));
+    if (tried === null) continue;
+    made.push(tried.made);
+    faults.push(...tried.faults);
+    if (faults.length >= (options.enough ?? Infinity)) break;
   }
-  return result;
+  return { possible: possible.length, made, faults };
 }
 
-/** What faults can come to: a system call of the subject, and how often it is used. */
-export interface Target {
-  readonly call: Call;
-  readonly fault: Fault;
-  /** Uses before the subject begins for the first time that counts. */
-  readonly before: number;
-  readonly count: number;
-}
+class Campaign implements AsyncDisposable {
+  readonly #options: CampaignOptions;
+  readonly #before: string;
+  readonly #work: string;
+  readonly #trace: string;
+  #process: SubjectProcess | null = null;
 
-async function planTargets(options: CampaignOptions): Promise<Target[]> {
-  const [dry] = (await traceSubject(options, 1, `trace=${TRACED}`)).slice(1);
-  if (dry?.end !== 'answered') throw new Error(`the subject fails without any injection: ${dry?.end}`);
-  return CALLS.flatMap((call) => {
-    const before = dry.from.get(call) ?? 0;
-    const count = (dry.to.get(call) ?? 0) - before;
-    return count <= 0 ? [] : FAULTS.filter((fault) => mayGive(call, fault)).map((fault) => ({ call, fault, before, count }));
-  });
-}
-
-/**
- * Lets the fault come at the given position of the first run, and, where the process lives on, again and again, each time at another position of
- * one of the further runs. A run in which it did not come is not counted.
- */
-async function tryRuns(options: CampaignOptions, target: Target, positions: readonly number[], result: CampaignResult): Promise<void> {
-  const { call, fault, before, count } = target;
-  const nth = before + 1 + (positions[0] ?? 0);
-  const stride = fault === 'SIGKILL' ? undefined : count + 1;
-  const traced = await traceSubject(
-    { ...options, idle: [call, String(count)] },
-    positions.length,
-    `trace=${TRACED}`,
-    injectArgument({ call, nth, fault }, stride),
-  );
-  for (const [index, run] of traced.entries()) {
-    if (index === 0 || index > positions.length) continue;
-    // A process that is killed does not live to see the fault.
-    const use = fault === 'SIGKILL' && run.end === 'killed' ? nth - before : run.injected;
-    if (use !== null) await judgeRun(options, runFolder(options, index), { name: `${call} ${fault}`, use, end: run.end }, result);
+  constructor(options: CampaignOptions) {
+    this.#options = options;
+    const { folder } = options;
+    [this.#before, this.#work, this.#trace] = [join(folder, 'before'), join(folder, 'work'), join(folder, 'trace')];
   }
-  for (let index = 0; index <= positions.length; index++) rmSync(runFolder(options, index), { recursive: true, force: true });
-}
 
-interface Hit {
-  readonly name: string;
-  readonly use: number;
-  readonly end: TracedRun['end'];
-}
-
-async function judgeRun(options: CampaignOptions, run: string, { name, use, end }: Hit, result: CampaignResult): Promise<void> {
-  result.made += 1;
-  result.ends[end === 'killed' ? 'killed' : end === 'answered' ? 'unharmed' : 'refused'] += 1;
-  result.places.add(`${name} ${use}`);
-  result.counts.set(name, (result.counts.get(name) ?? 0) + 1);
-  const faults = await faultsAfter(options, run, end === 'answered');
-  if (end.startsWith('failed')) faults.push(`no reason was given: ${end}`);
-  result.faults.push(...faults.map((fault) => `${options.subject}: ${name} at ${use}: ${fault}`));
-}
-
-function runFolder({ folder }: CampaignOptions, index: number): string {
-  return join(folder, `run-${index}`);
-}
-
-/** Runs the subject once to warm up and then `count` times, each in a copy of the run's folder; gives what the trace shows of each. */
-async function traceSubject(
-  options: CampaignOptions & { readonly idle?: readonly string[] },
-  count: number,
-  ...expressions: string[]
-): Promise<TracedRun[]> {
-  const { strace, subject, shape, folder, isSabotaged = false, idle = ['', '0'] } = options;
-  const runs = Array.from({ length: count + 1 }, (_, index) => runFolder(options, index));
-  for (const run of runs) {
-    rmSync(run, { recursive: true, force: true });
-    cpSync(join(folder, 'before'), run, { recursive: true });
+  prepare(): Promise<void> {
+    const { subject, shape } = this.#options;
+    return prepare(subject, this.#before, shape);
   }
-  const output = join(folder, 'trace');
-  const manner = isSabotaged ? 'sabotage' : 'plain';
-  const node = [process.execPath, SCRIPT, subject, String(shape.bytes), String(shape.ranks), manner, ...idle, ...runs];
-  const tracing = ['-f', '-qq', '-o', output, ...expressions.flatMap((expression) => ['-e', expression])];
-  // Its exit code does not matter: it may be killed, and the marks in the trace tell the rest.
-  await new Promise<void>((resolve) => {
-    execFile(strace, [...tracing, ...node], { env: withCompileCache() }, () => resolve());
-  });
-  const traced = readTrace(readFileSync(output, 'utf8'));
-  return [...traced].sort(([a], [b]) => a - b).map(([, run]) => run);
-}
 
-/** What `resume` finds must be the old one or the new one, whole; then a further save must succeed. */
-async function faultsAfter({ subject, shape }: CampaignOptions, run: string, isAnswered: boolean): Promise<string[]> {
-  try {
-    if (!existsSync(run)) return ['the folder of the run is gone'];
-    const { key, faults } = await resume(run, shape.bytes);
-    const expected = allowed(subject, isAnswered);
-    const wrong = key !== null && expected.includes(key) ? [] : [`resume found ${key ?? 'nothing'}, not ${expected.join(' or ')}`];
-    const next = await saveSteps(openWith(realFs, run, 'next'), 'a gang that comes later', [1000], { bytes: shape.bytes });
-    const after = await resume(run, shape.bytes);
-    const lost = after.key === `${next.attempt}/1000` ? [] : [`after a further save resume found ${after.key ?? 'nothing'}`];
-    return [...faults, ...wrong, ...lost, ...after.faults];
-  } catch (thrown) {
-    return [`failed: ${toError(thrown).message}`];
+  /** Every use of a call that belongs to a phase of the protocol, with every fault it can give. */
+  async plan(): Promise<Planned[]> {
+    const planned: Planned[] = [];
+    for (const thread of ['main', 'pool'] as const) {
+      const dry = await this.#traced(thread);
+      if (dry === null) continue;
+      if (dry.end.end !== 'answered') throw new Error(`the subject ${dry.end.end} without any fault: ${dry.end.reason}`);
+      for (const use of dry.trace.uses) {
+        const phase = phaseOf(use, this.#work);
+        if (phase === null) continue;
+        const { call, nth } = use;
+        planned.push(...FAULTS.filter((fault) => mayGive(call, fault)).map((fault) => ({ thread, call, nth, fault, phase })));
+      }
+    }
+    const { subject, isSabotaged } = this.#options;
+    const missing = PHASES_OF[subject].filter((phase) => !planned.some((one) => one.phase === phase));
+    if (missing.length > 0 && isSabotaged !== true) throw new Error(`the trace of a ${subject} shows nothing of: ${missing.join(', ')}`);
+    return planned;
+  }
+
+  /** Null when the fault came to nothing that counts: the threads of a process do not always do the same in the same order. */
+  async inject(planned: Planned): Promise<{ readonly made: Made; readonly faults: readonly string[] } | null> {
+    const { subject, shape } = this.#options;
+    const { call, nth, fault } = planned;
+    const tried = await this.#traced(planned.thread, injectArgument(planned));
+    if (tried === null) return null;
+    const struck = struckUse(tried.trace);
+    const phase = struck === null ? null : phaseOf(struck, this.#work);
+    if (phase === null) return null;
+    const { end, reason } = tried.end;
+    const faults = await faultsAfter(subject, shape, this.#work, end === 'answered');
+    if (end === 'failed' || end === 'hangs') faults.push(`${end}: ${reason}`);
+    const where = `${subject}: ${fault} at use ${nth} of ${call} (${phase})`;
+    return { made: { call, fault, phase, end }, faults: faults.map((one) => `${where}: ${one}`) };
+  }
+
+  /** Lets the subject work once in a fresh copy of the folder. */
+  async #traced(thread: ThreadName, ...injections: readonly string[]): Promise<{ readonly end: End; readonly trace: Trace } | null> {
+    const { strace, subject, shape, isSabotaged = false } = this.#options;
+    const order: Order = { subject, shape, work: this.#work, isSabotaged };
+    if (this.#process === null || this.#process.isGone) {
+      this.#refresh();
+      this.#process = await SubjectProcess.start(order);
+    }
+    this.#refresh();
+    const expressions = [`trace=${CALLS.join()}`, ...injections].flatMap((expression) => ['-e', expression]);
+    const end = await this.#process.obeyTraced(order, thread, [strace, '-y', '-s', '0', '-o', this.#trace, ...expressions]);
+    return end === null ? null : { end, trace: readTrace(readFileSync(this.#trace, 'utf8')) };
+  }
+
+  #refresh(): void {
+    rmSync(this.#work, { recursive: true, force: true });
+    cpSync(this.#before, this.#work, { recursive: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#process?.close();
   }
 }

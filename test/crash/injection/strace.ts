@@ -16,47 +16,51 @@ export function findStrace(): Tracer {
   }
 }
 
-/** The system calls that touch what the protocol touches. Each stands for itself in `trace=` and in `inject=`. */
-export const CALLS = [
-  'openat',
-  'read',
-  'pread64',
-  'write',
-  'pwrite64',
-  'fsync',
-  'fdatasync',
-  'rename',
-  'mkdir',
-  'unlink',
-  'rmdir',
-  'close',
-] as const;
-export type Call = (typeof CALLS)[number];
+/** What a system call does: errors come from those that may give them. */
+type Nature = 'writes' | 'reads' | 'removes';
 
-/** A fault at the `nth` use of a system call, counted from the start of the process as strace counts. */
+/** The system calls that touch what the protocol touches. Each stands for itself in `trace=` and in `inject=`. */
+const NATURES = {
+  openat: 'writes',
+  read: 'reads',
+  pread64: 'reads',
+  getdents64: 'reads',
+  statx: 'reads',
+  write: 'writes',
+  pwrite64: 'writes',
+  ftruncate: 'writes',
+  fsync: 'writes',
+  fdatasync: 'writes',
+  rename: 'writes',
+  link: 'writes',
+  mkdir: 'writes',
+  unlink: 'removes',
+  unlinkat: 'removes',
+  rmdir: 'removes',
+  close: 'writes',
+} as const satisfies Readonly<Record<string, Nature>>;
+
+export type Call = keyof typeof NATURES;
+export const CALLS = Object.keys(NATURES) as readonly Call[];
+
+export type Fault = 'SIGKILL' | 'ENOSPC' | 'EIO' | 'EDQUOT';
+export const FAULTS: readonly Fault[] = ['SIGKILL', 'ENOSPC', 'EIO', 'EDQUOT'];
+
+/** Calls that only look: to be killed at one of them is to be killed at whatever comes next. */
+const LOOKS: ReadonlySet<Call> = new Set(['statx', 'getdents64']);
+
+export function mayGive(call: Call, fault: Fault): boolean {
+  if (fault === 'SIGKILL') return !LOOKS.has(call);
+  return fault === 'EIO' || NATURES[call] === 'writes';
+}
+
+/** A fault at the `nth` use of a system call by a thread, from 1, counted from when strace looks at it. */
 export interface Injection {
   readonly call: Call;
   readonly nth: number;
   readonly fault: Fault;
 }
 
-export type Fault = 'SIGKILL' | 'ENOSPC' | 'EIO' | 'EDQUOT';
-export const FAULTS: readonly Fault[] = ['SIGKILL', 'ENOSPC', 'EIO', 'EDQUOT'];
-
-/** A kill may come anywhere; the errors come from the calls that may give them. */
-export function mayGive(call: Call, fault: Fault): boolean {
-  switch (fault) {
-    case 'SIGKILL':
-      return true;
-    case 'EIO':
-      return true;
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return call !== 'read' && call !== 'pread64' && call !== 'unlink' && call !== 'rmdir';
-  }
-}
-
-/** With `stride` the fault comes again each so many calls. */
-export function injectArgument({ call, nth, fault }: Injection, stride?: number): string {
-  return `inject=${call}:${fault === 'SIGKILL' ? 'signal' : 'error'}=${fault}:when=${nth}${stride === undefined ? '' : `+${stride}`}`;
+export function injectArgument({ call, nth, fault }: Injection): string {
+  return `inject=${call}:${fault === 'SIGKILL' ? 'signal' : 'error'}=${fault}:when=${nth}`;
 }

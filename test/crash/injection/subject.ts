@@ -1,23 +1,18 @@
-import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
+import { closeSync, cpSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { adopt } from '../../../src/checkpoint/store/adopt.ts';
 import { type DurableFs, realFs } from '../../../src/checkpoint/store/durable-fs.ts';
 import { removeTree } from '../../../src/checkpoint/store/delete-tree.ts';
+import { MANIFEST_NAME } from '../../../src/checkpoint/store/layout.ts';
 import { prune } from '../../../src/checkpoint/store/prune.ts';
+import { realClock } from '../../../src/core/clock.ts';
 import { HoldfastError } from '../../../src/core/errors.ts';
-import { createRng } from '../../../src/core/rng.ts';
 import { openWith, saveSteps } from '../store-driver.ts';
-import type { Call } from './strace.ts';
-import { stumble } from './stumble.ts';
-import { mark } from './trace.ts';
-import { SUBJECT_STEP, type Subject } from './subjects.ts';
+import { shipTo } from './ship-checkpoint.ts';
+import type { Answer, Order } from './subject-process.ts';
+import { SUBJECT_CHECKPOINT, SUBJECT_STEP } from './subjects.ts';
 
-/**
- * `node subject.ts save|seal|prune BYTES RANKS plain|sabotage CALL SPAN WARM RUN…`: does it once in each of the runs, between marks that a trace
- * shows. The first is there so that everything is loaded before a fault can come; before each after the second the call is used up to SPAN times
- * for nothing, so that faults at every so many uses come to a different one of each run.
- */
-const [subject = '', bytes = '', ranks = '', manner = '', call = '', span = '', ...runs] = process.argv.slice(2);
+/** A process that does what it is told, once for each order, and answers how it ended. */
 
 const PIECE_BYTES = 16 * 1024;
 
@@ -27,39 +22,61 @@ const fs: DurableFs = { ...realFs, writeFile: inPieces };
 function inPieces(path: string, data: Uint8Array | string): void {
   const content = Buffer.from(data);
   const file = openSync(path, 'wx');
-  for (let done = 0; done < content.length; ) done += writeSync(file, content, done, Math.min(PIECE_BYTES, content.length - done));
-  closeSync(file);
-}
-
-async function act(run: string): Promise<void> {
-  const store = openWith(fs, run, 'subject');
-  switch (subject as Subject) {
-    case 'save':
-      // What tools do that make room first.
-      if (manner === 'sabotage') for (const step of [1, 2, 3]) removeTree(fs, join(run, `step-${step}`));
-      await saveSteps(store, 'gang', [SUBJECT_STEP], { worldSize: Number(ranks), bytes: Number(bytes) });
-      return;
-    case 'seal':
-      await adopt(store, join(run, 'checkpoint-2'), { accept: 'anything', step: SUBJECT_STEP, worldSize: Number(ranks) });
-      return;
-    case 'prune':
-      await prune(store, { retention: { last: 1, every: null, withinMs: null } });
-      return;
+  try {
+    for (let done = 0; done < content.length; ) done += writeSync(file, content, done, Math.min(PIECE_BYTES, content.length - done));
+  } finally {
+    closeSync(file);
   }
 }
 
-const rng = createRng(runs.length);
-for (const [index, run] of runs.entries()) {
-  existsSync(mark('stumbles', index));
-  if (index > 1) stumble(call as Call, rng.integer(0, Number(span)));
-  existsSync(mark('begins', index));
+async function act({ subject, shape, work, isSabotaged }: Order): Promise<void> {
+  const run = join(work, 'run');
+  switch (subject) {
+    case 'save':
+      // As tools do that make room first.
+      if (isSabotaged) for (const step of [1, 2, 3]) removeTree(fs, join(run, `step-${step}`));
+      await saveSteps(openWith(fs, run, 'subject'), 'gang', [SUBJECT_STEP], { worldSize: shape.ranks, bytes: shape.bytes });
+      return;
+    case 'seal':
+      return seal(run, shape.ranks, isSabotaged);
+    case 'prune':
+      // In place, without the trash.
+      if (isSabotaged) for (const step of [1, 2]) removeTree(fs, join(run, `step-${step}`));
+      await prune(openWith(fs, run, 'subject'), { retention: { last: 1, every: null, withinMs: null } });
+      return;
+    case 'ship':
+      return shipTo(work, SUBJECT_CHECKPOINT, realClock, isSabotaged ? () => sealFirst(work) : undefined);
+  }
+}
+
+/** Sabotaged, it says that all is well whatever happened. */
+async function seal(run: string, worldSize: number, isSabotaged: boolean): Promise<void> {
   try {
-    await act(run);
-    existsSync(mark('answered', index));
+    const options = { accept: 'anything', step: SUBJECT_STEP, worldSize } as const;
+    await adopt(openWith(fs, run, 'subject'), join(run, 'checkpoint-2'), options);
+  } catch (thrown) {
+    if (!isSabotaged) throw thrown;
+  }
+}
+
+/** The manifest goes first: the copy counts before it is there. */
+function sealFirst(work: string): void {
+  const [from, to] = ['run', 'remote'].map((place) => join(work, place, SUBJECT_CHECKPOINT, MANIFEST_NAME)) as [string, string];
+  cpSync(from, to);
+}
+
+async function answer(order: Order): Promise<Answer> {
+  try {
+    await act(order);
+    return { end: 'answered', reason: '' };
   } catch (thrown) {
     // Refused with a reason, or, where the trainer's own write failed, with the error of the system itself.
     const isRefused = thrown instanceof HoldfastError || (thrown instanceof Error && 'errno' in thrown);
-    existsSync(mark(isRefused ? 'refused' : `failed-${String(thrown)}`, index));
+    return { end: isRefused ? 'refused' : 'failed', reason: String(thrown) };
   }
 }
-existsSync(mark('stumbles', runs.length));
+
+process.on('message', (order: Order) => {
+  void answer(order).then((told) => process.send?.(told));
+});
+process.on('disconnect', () => process.exit());

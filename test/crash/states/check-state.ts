@@ -1,11 +1,9 @@
-import { readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { toError } from '../../../src/core/errors.ts';
 import { realFs } from '../../../src/checkpoint/store/durable-fs.ts';
 import { materialise } from '../model/tree.ts';
 import type { CrashState } from '../model/states.ts';
-import { differences, openWith, resume, saveSteps } from '../store-driver.ts';
-import { sealedOnDisk } from '../writers/sealed-on-disk.ts';
+import { halves, openWith, resume, saveSteps } from '../store-driver.ts';
 import type { Scenario } from './scenario.ts';
 
 /** A step above all that scenarios use: whoever saves it after a crash must be found. */
@@ -23,18 +21,8 @@ export async function faultsInState(scenario: Scenario, state: CrashState, folde
   }
 }
 
-/** Whatever has the name of a checkpoint is one, whole: nothing is half-written, and nothing half-deleted comes back. */
-function halves(folder: string, except: string | undefined): string[] {
-  const names = readdirSync(folder).filter((name) => name.startsWith('step-') && name !== except);
-  const sealed = sealedOnDisk(folder);
-  return names.flatMap((name) => {
-    const found = sealed.find(({ path }) => path === join(folder, name));
-    return found === undefined ? [`${name} has no seal`] : differences(found.path, found).map((fault) => `${name}: ${fault}`);
-  });
-}
-
 async function faultsOnDisk(scenario: Scenario, promises: ReadonlySet<string>, folder: string): Promise<string[]> {
-  const half = halves(folder, scenario.bad);
+  const half = halves(folder, { except: scenario.bad });
   const { key, faults: damages } = await resume(folder);
   const faults = [...half, ...damages, ...(scenario.alsoHolds?.(folder, promises) ?? [])];
   const allowed = scenario.allowed(promises);

@@ -1,0 +1,72 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { realFs } from '../../../src/checkpoint/store/durable-fs.ts';
+import { MANIFEST_NAME } from '../../../src/checkpoint/store/layout.ts';
+import { type Clock, realClock } from '../../../src/core/clock.ts';
+import { millis } from '../../../src/core/duration.ts';
+import { toError } from '../../../src/core/errors.ts';
+import { readTree } from '../model/tree.ts';
+import { halves, openWith, resume, saveSteps } from '../store-driver.ts';
+import { shipTo } from './ship-checkpoint.ts';
+import { allowed, type Shape, type Subject, SUBJECT_CHECKPOINT } from './subjects.ts';
+
+/** Temporary files and locks of a process that was killed may be taken for those of one that lives, for a minute. */
+const A_WHILE_LATER: Clock = { ...realClock, now: () => millis(realClock.now() + 2 * 60_000) };
+
+/** What is wrong after a fault: with what `resume` finds, with what else lies there, with what can be done from there on. */
+export async function faultsAfter(subject: Subject, shape: Shape, work: string, isAnswered: boolean): Promise<string[]> {
+  try {
+    const run = join(work, 'run');
+    if (!existsSync(run)) return ['the folder of the run is gone'];
+    const expected = allowed(subject, isAnswered);
+    const { key, faults } = await resume(run, shape.bytes);
+    const wrong = key !== null && expected.includes(key) ? [] : [`resume found ${key ?? 'nothing'}, not ${expected.join(' or ')}`];
+    const shipping = subject === 'ship' ? await faultsOfCopy(work, isAnswered) : [];
+    return [...faults, ...wrong, ...halves(run, { bytes: shape.bytes }), ...shipping, ...(await faultsOfNextSave(run, shape))];
+  } catch (thrown) {
+    return [`failed: ${toError(thrown).message}`];
+  }
+}
+
+async function faultsOfNextSave(run: string, { bytes }: Shape): Promise<string[]> {
+  const next = await saveSteps(openWith(realFs, run, 'next'), 'a gang that comes later', [1000], { bytes });
+  const { key, faults } = await resume(run, bytes);
+  return key === `${next.attempt}/1000` ? [...faults] : [...faults, `after a further save resume found ${key ?? 'nothing'}`];
+}
+
+/** A copy with its manifest is whole, the pointer leads to one that is, and the next ship makes all well and leaves nothing behind. */
+async function faultsOfCopy(work: string, isAnswered: boolean): Promise<string[]> {
+  const faults = [...copies(work), ...pointed(work)];
+  const isShipped = existsSync(join(work, 'remote', SUBJECT_CHECKPOINT, MANIFEST_NAME));
+  if (isAnswered && !isShipped) faults.push('the caller was told that it is shipped, and it is not');
+  await shipTo(work, SUBJECT_CHECKPOINT, A_WHILE_LATER);
+  const remote = differingFiles(work, SUBJECT_CHECKPOINT).map((name) => `after a further ship ${name} is not as it is here`);
+  const left = ['remote/.holdfast/uploads', 'run/.holdfast/shipping'].flatMap((folder) => namesIn(join(work, folder)));
+  return [...faults, ...remote, ...pointed(work, SUBJECT_CHECKPOINT), ...left.map((name) => `a further ship leaves ${name} behind`)];
+}
+
+function copies(work: string): string[] {
+  const names = namesIn(join(work, 'remote')).filter((name) => existsSync(join(work, 'remote', name, MANIFEST_NAME)));
+  return names.flatMap((name) => differingFiles(work, name).map((file) => `the copy has its manifest, but ${file} is not as it is here`));
+}
+
+/** The pointer, where there is one, names a copy that counts. */
+function pointed(work: string, mustBe?: string): string[] {
+  const file = join(work, 'remote/.holdfast/last-good.json');
+  if (!existsSync(file)) return mustBe === undefined ? [] : ['there is no remote pointer'];
+  const { name = '' } = JSON.parse(readFileSync(file, 'utf8')) as { name?: string };
+  if (mustBe !== undefined && name !== mustBe) return [`the remote pointer leads to ${name}`];
+  return existsSync(join(work, 'remote', name, MANIFEST_NAME)) ? [] : [`the remote pointer leads to ${name}, which is not sealed there`];
+}
+
+function differingFiles(work: string, name: string): string[] {
+  const [here, there] = ['run', 'remote'].map((place) => join(work, place, name)) as [string, string];
+  const expected = readTree(here);
+  const found = existsSync(there) ? readTree(there) : new Map<string, Uint8Array | null>();
+  const files = new Set([...expected, ...found].flatMap(([path, content]) => (content === null ? [] : [path])));
+  return [...files].filter((path) => Buffer.compare(expected.get(path) ?? Buffer.from('?'), found.get(path) ?? Buffer.from('!')) !== 0);
+}
+
+function namesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}

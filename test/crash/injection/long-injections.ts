@@ -1,0 +1,44 @@
+import type { Rng } from '../../../src/core/rng.ts';
+import { fastFolder } from '../states/scenario.ts';
+import { type Planned, runCampaign } from './campaign.ts';
+import { PHASES_OF } from './phases.ts';
+import { findStrace } from './strace.ts';
+import { type Shape, type Subject, SUBJECTS } from './subjects.ts';
+import { addCampaign, emptyTally, type Tally, thinPhases } from './tally.ts';
+
+/** Whatever the seed, a long run that brings fewer to a phase has not looked at it. */
+const LEAST_PER_PHASE = 100;
+/** Injections at one drawn subject, before the next is drawn. */
+const PER_DRAWN_SUBJECT = 150;
+
+const SMALL: Shape = { bytes: 20_000, ranks: 1, isFirst: false };
+
+export interface LongInjections {
+  readonly count: number;
+  readonly rng: Rng;
+  readonly subjects?: readonly Subject[];
+  readonly onProgress: (tally: Tally) => void;
+}
+
+/** Every fault at every use of every call of small subjects; then drawn ones at larger subjects, until there are enough. */
+export async function runInjections({ count, rng, subjects = SUBJECTS, onProgress }: LongInjections): Promise<Tally> {
+  const tracer = findStrace();
+  if ('missing' in tracer) throw new Error(tracer.missing);
+  const tally = emptyTally();
+  const run = async (subject: Subject, shape: Shape, choose?: (possible: readonly Planned[]) => readonly Planned[]): Promise<void> => {
+    using folder = fastFolder();
+    const options = { strace: tracer.path, subject, shape, folder: folder.path, ...(choose === undefined ? {} : { choose }) };
+    addCampaign(tally, subject, await runCampaign(options), choose === undefined);
+    onProgress(tally);
+  };
+  for (const subject of subjects) await run(subject, SMALL);
+  while (tally.injections < count) {
+    const subject = rng.pick(subjects);
+    const shape = { bytes: rng.integer(100, 300_000), ranks: rng.integer(1, 4), isFirst: rng.next() < 0.3 };
+    await run(subject, shape, (possible) => Array.from({ length: PER_DRAWN_SUBJECT }, () => rng.pick(possible)));
+  }
+  const phases = subjects.flatMap((subject) => PHASES_OF[subject]);
+  tally.faults.push(...thinPhases(tally, phases, LEAST_PER_PHASE));
+  if (tally.pairsMade < tally.pairs) tally.faults.push(`${tally.pairs - tally.pairsMade} pairs of a use and a fault were never made`);
+  return tally;
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { SUBJECT_CHECKPOINT, type Subject } from './subjects.ts';
+import type { Use } from './trace.ts';
+
+/** Where in the protocol a system call stands. */
+export type Phase =
+  | 'look'
+  | 'attempt'
+  | 'staging write'
+  | 'receipt'
+  | 'manifest'
+  | 'rename'
+  | 'pointer'
+  | 'trash'
+  | 'delete'
+  | 'claim'
+  | 'journal'
+  | 'upload'
+  | 'remote manifest'
+  | 'remote pointer'
+  | 'record';
+
+/** What each subject must go through: a trace that shows less has lost sight of something. */
+export const PHASES_OF: Readonly<Record<Subject, readonly Phase[]>> = {
+  save: ['look', 'attempt', 'staging write', 'receipt', 'manifest', 'rename', 'pointer', 'delete'],
+  seal: ['look', 'staging write', 'manifest', 'rename', 'pointer', 'delete'],
+  prune: ['look', 'trash', 'delete'],
+  ship: ['look', 'claim', 'journal', 'upload', 'remote manifest', 'remote pointer', 'record'],
+};
+
+const STAGED = 'run/\\.holdfast/attempts/\\d+/staging';
+const TEMPORARY = 'remote/\\.holdfast/uploads';
+
+/** Uploads are named after their key. */
+function upload(key: string): string {
+  return `${TEMPORARY}/${createHash('sha256').update(key).digest('hex').slice(0, 40)}`;
+}
+
+/** The first that fits. Paths are those below the folder a subject works in; calls that move something are shown with both of its names. */
+const RULES: readonly (readonly [Phase, RegExp])[] = [
+  ['delete', /^(unlink|unlinkat|rmdir) run\/\.holdfast\/(trash|attempts)\//],
+  ['trash', /run\/\.holdfast\/trash/],
+  ['rename', new RegExp(`^rename ${STAGED}/.* run/[^.]`)],
+  ['rename', /^fsync run$/],
+  ['manifest', new RegExp(`${STAGED}/[^/]+/(manifest|data/holdfast\\.manifest\\.json)`)],
+  ['receipt', new RegExp(`${STAGED}/[^/]+/receipts`)],
+  ['staging write', new RegExp(STAGED)],
+  ['staging write', /run\/checkpoint-2/],
+  ['attempt', /run\/\.holdfast\/(attempts|fenced)/],
+  ['pointer', /run\/\.holdfast\/last-good\.json|^fsync run\/\.holdfast$/],
+  ['journal', /run\/\.holdfast\/shipping/],
+  ['record', /run\/\.holdfast\/shipped/],
+  ['claim', new RegExp(`remote/\\.holdfast/run\\.json|${upload('.holdfast/run.json')}`)],
+  ['remote pointer', new RegExp(`remote/\\.holdfast/last-good\\.json|${upload('.holdfast/last-good.json')}`)],
+  ['remote manifest', new RegExp(`remote/[^/]+/holdfast\\.manifest\\.json|${upload(`${SUBJECT_CHECKPOINT}/holdfast.manifest.json`)}`)],
+  ['upload', new RegExp(`${TEMPORARY}/|remote/step-`)],
+  ['look', /^/],
+];
+
+/** Null for what lies outside of the folder the subject works in. */
+export function phaseOf({ call, paths }: Pick<Use, 'call' | 'paths'>, work: string): Phase | null {
+  if (paths.length === 0 || !paths.every((path) => path === work || path.startsWith(`${work}/`))) return null;
+  const told = [call, ...paths.map((path) => path.slice(work.length + 1))].join(' ');
+  return RULES.find(([, pattern]) => pattern.test(told))?.[0] ?? null;
+}

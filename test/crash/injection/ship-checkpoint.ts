@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { openJournal } from '../../../src/checkpoint/ship/journal.ts';
+import { parseLocation } from '../../../src/checkpoint/ship/location.ts';
+import { openStore } from '../../../src/checkpoint/ship/open-store.ts';
+import { UNLIMITED } from '../../../src/checkpoint/ship/rate-limit.ts';
+import { shipCheckpoint } from '../../../src/checkpoint/ship/ship.ts';
+import { scan } from '../../../src/checkpoint/store/scan.ts';
+import { readRun } from '../../../src/checkpoint/store/store.ts';
+import type { Clock } from '../../../src/core/clock.ts';
+import { HoldfastError } from '../../../src/core/errors.ts';
+import { createRng } from '../../../src/core/rng.ts';
+
+/** Frameworks' files are written in pieces; so are copies here, that kills land inside of them. */
+const PIECE_BYTES = 16 * 1024;
+
+/** Ships a checkpoint of `work/run` to `work/remote`, as `holdfast ship --checkpoint NAME` does. */
+export async function shipTo(work: string, name: string, clock: Clock, beforeShip?: () => void): Promise<void> {
+  const run = join(work, 'run');
+  const location = parseLocation(`file://${join(work, 'remote')}`);
+  if (!location.ok) throw new Error(location.reason);
+  const { url } = location.value;
+  const store = readRun(run, { clock });
+  const checkpoint = scan(store).sealed.find((sealed) => sealed.name === name);
+  if (checkpoint === undefined) throw new HoldfastError('NOT_SEALED', { message: `${name} is not sealed` });
+  const journal = openJournal(run, url);
+  const stop = new AbortController();
+  await using remote = openStore(location.value, { env: {}, clock, rng: createRng(1), signal: stop.signal, memory: journal });
+  beforeShip?.();
+  await shipCheckpoint(checkpoint, { store, remote, stop, journal, limit: { ...UNLIMITED, chunkBytes: PIECE_BYTES }, parallel: 2, clock });
+}
