@@ -199,10 +199,10 @@ function readEnd(file: number): FileEnd {
     if (count === 0) break;
     filled += count;
   }
-  let end = tail.lastIndexOf(10);
-  const isTorn = end < tail.length - 1;
-  while (end >= 0) {
-    const start = end === 0 ? 0 : tail.lastIndexOf(10, end - 1) + 1;
+  const isTorn = tail.length > 0 && tail.at(-1) !== 10;
+  // What stands behind the last newline may be a whole line that lacks only its own.
+  for (let end = isTorn ? tail.length : tail.length - 1; end > 0; ) {
+    const start = tail.lastIndexOf(10, end - 1) + 1;
     const line = decodeLine(tail.subarray(start, end));
     if (line !== null) return { size, lastSeq: line.seq, isTorn };
     end = start - 1;

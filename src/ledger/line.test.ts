@@ -1,0 +1,111 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { crc32c, hex32 } from '../core/checksums.ts';
+import type { LedgerEvent, Recorded } from './events.ts';
+import { decodeLine, encodeLine, MAX_LINE_BYTES } from './line.ts';
+
+const note = (sentence: string): LedgerEvent => ({ kind: 'note', level: 'info', code: null, sentence });
+const recorded = (event: LedgerEvent): Recorded<LedgerEvent> => ({ attempt: 3, node: 'node-a', seq: 7, atMs: 1_770_000_000_000, event });
+const withoutNewline = (line: Buffer): Buffer => line.subarray(0, -1);
+
+/** A line whose checksum is right, whatever it says. */
+const sealed = (fields: string): Buffer => Buffer.from(`{"crc32c":"${hex32(crc32c(Buffer.from(fields)))}",${fields}`);
+
+describe('a line of the ledger', () => {
+  it('is JSON that begins with its checksum', () => {
+    const line = encodeLine(recorded(note('hello'))).toString();
+    expect(line).toMatch(/^\{"crc32c":"[0-9a-f]{8}","v":1,"attempt":3,"node":"node-a","seq":7,"atMs":1770000000000,"kind":"note",/);
+    expect(JSON.parse(line)).toMatchObject({ sentence: 'hello' });
+  });
+
+  it('is read back as it was written, whatever the texts are', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(decodeLine(withoutNewline(encodeLine(recorded(note(text)))))).toEqual(recorded(note(text.toWellFormed())));
+      }),
+    );
+  });
+
+  it('is one line', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const line = encodeLine(recorded(note(text)));
+        expect(line.indexOf(10)).toBe(line.length - 1);
+      }),
+    );
+  });
+
+  it('is damaged when any byte of it changes or is missing', () => {
+    const line = withoutNewline(encodeLine(recorded(note('the flush made it'))));
+    for (let at = 0; at < line.length; at++) {
+      const changed = Buffer.from(line);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      expect(decodeLine(changed)).toBeNull();
+      expect(decodeLine(line.subarray(0, at))).toBeNull();
+      expect(decodeLine(Buffer.concat([line.subarray(0, at), line.subarray(at + 1)]))).toBeNull();
+    }
+  });
+
+  it.each([
+    [
+      'of a kind that is not known',
+      '"v":1,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"weather","is":"fine"}',
+      'weather',
+      { is: 'fine' },
+    ],
+    ['of a later version', '"v":2,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"note","text":"x"}', 'note', { text: 'x' }],
+    [
+      'of a known kind with a field that is not',
+      '"v":1,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"hang","quietMs":"long"}',
+      'hang',
+      { quietMs: 'long' },
+    ],
+  ])('%s is kept as it is', (_, fields, name, kept) => {
+    expect(decodeLine(sealed(fields))?.event).toEqual({ kind: 'unknown', name, fields: kept });
+  });
+
+  it('keeps fields of a known kind that a later version has added', () => {
+    const line = sealed('"v":1,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"trainer-started","pid":9,"restart":0,"cgroup":"x"}');
+    expect(decodeLine(line)?.event).toEqual({ kind: 'trainer-started', pid: 9, restart: 0, cgroup: 'x' });
+  });
+
+  it.each([
+    '"v":1}',
+    '"v":1,"attempt":-1,"node":"a","seq":1,"atMs":5,"kind":"note"}',
+    '"v":1,"attempt":1,"node":7,"seq":1,"atMs":5,"kind":"note"}',
+    '"v":1,"attempt":1,"node":"a","seq":1,"atMs":1e300,"kind":"note"}',
+    '"v":1,"attempt":1,"node":"a","seq":1.5,"atMs":1,"kind":"note"}',
+    `"v":1,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"note","x":${'['.repeat(30_000)}`,
+  ])('is refused when its frame is wrong, though its checksum is right: %.60s', (fields) => {
+    expect(decodeLine(sealed(fields))).toBeNull();
+  });
+
+  it('is not fooled by names that objects have by themselves', () => {
+    expect(
+      decodeLine(sealed('"v":1,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"constructor","__proto__":{"level":"info"}}'))?.event.kind,
+    ).toBe('unknown');
+  });
+
+  it('is never too long: texts are cut', () => {
+    for (const text of ['x'.repeat(1e6), '\u0000'.repeat(1e6), '漢'.repeat(1e5)]) {
+      const line = encodeLine(recorded(note(text)));
+      expect(line.length).toBeLessThanOrEqual(MAX_LINE_BYTES + 1);
+      expect(decodeLine(withoutNewline(line))?.event.kind).toBe('note');
+    }
+    const command = Array.from({ length: 5000 }, () => 'y'.repeat(3000));
+    const started: LedgerEvent = {
+      kind: 'attempt-started',
+      run: 'r',
+      gang: 'g',
+      version: '0',
+      command,
+      resumeStep: null,
+      worldSize: 1,
+      accelerators: 1,
+      cadence: 'auto',
+      graceMs: 1,
+      graceFrom: 'default',
+    };
+    expect(decodeLine(withoutNewline(encodeLine(recorded(started))))?.event.kind).toBe('attempt-started');
+  });
+});
