@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isObject, parseJson } from '../json.ts';
 import { at } from '../store/layout.ts';
 import type { UploadMemory } from './backend.ts';
@@ -19,6 +19,8 @@ export interface OpenUpload {
   readonly of: string;
 }
 
+const TEMPORARY = '.tmp';
+
 /**
  * A small file for each upload, in the run's `.holdfast/shipping`, readable by its owner only: the address of a Google upload lets anybody write
  * to it. On a volume that cannot be written there is no journal; the store's own lists are then all there is.
@@ -29,13 +31,17 @@ export function openJournal(run: string, url: string): Journal {
   const write = (entry: Omit<Entry, 'url'>): void => {
     quietly(() => {
       if (!existsSync(folder)) mkdirSync(folder);
-      const temporary = `${fileOf(entry.key)}.${randomUUID()}.tmp`;
+      const temporary = `${fileOf(entry.key)}.${randomUUID()}${TEMPORARY}`;
       writeFileSync(temporary, `${JSON.stringify({ url, ...entry })}\n`, { mode: 0o600 });
       renameSync(temporary, fileOf(entry.key));
     });
   };
   const remember = (key: string, value: string | null): void => write({ key, of: readEntry(fileOf(key))?.of ?? '', value });
-  const remove = (key: string): void => quietly(() => rmSync(fileOf(key), { force: true }));
+  const remove = (key: string): void => {
+    const name = basename(fileOf(key));
+    // What was being written when its process was killed goes as well.
+    for (const one of namesIn(folder)) if (one.startsWith(name)) quietly(() => rmSync(join(folder, one), { force: true }));
+  };
   return {
     begin(key, of) {
       const known = readEntry(fileOf(key));
@@ -43,7 +49,8 @@ export function openJournal(run: string, url: string): Journal {
     },
     end: remove,
     open() {
-      const entries = namesIn(folder).map((name) => readEntry(join(folder, name)));
+      const names = namesIn(folder).filter((name) => name.endsWith('.json'));
+      const entries = names.map((name) => readEntry(join(folder, name)));
       return entries.flatMap((entry) => (entry?.url === url ? [entry] : []));
     },
     get: (key) => readEntry(fileOf(key))?.value ?? null,
@@ -54,7 +61,7 @@ export function openJournal(run: string, url: string): Journal {
 
 function namesIn(folder: string): readonly string[] {
   try {
-    return readdirSync(folder).filter((name) => name.endsWith('.json'));
+    return readdirSync(folder);
   } catch {
     return [];
   }

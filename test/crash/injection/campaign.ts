@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { faultsAfter } from './judge.ts';
 import { type Phase, phaseOf, PHASES_OF } from './phases.ts';
@@ -16,8 +16,8 @@ export interface CampaignOptions {
   readonly isSabotaged?: boolean;
   /** Which of all possible injections are made; all by default. */
   readonly choose?: (possible: readonly Planned[]) => readonly Planned[];
-  /** Stops once this much is wrong; never by default. */
-  readonly enough?: number;
+  /** Stops at a fault like this one; never by default. */
+  readonly until?: (fault: string) => boolean;
 }
 
 /** A fault that can come: at the nth use of a call by a thread. */
@@ -55,7 +55,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
     if (tried === null) continue;
     made.push(tried.made);
     faults.push(...tried.faults);
-    if (faults.length >= (options.enough ?? Infinity)) break;
+    if (options.until !== undefined && tried.faults.some(options.until)) break;
   }
   return { possible: possible.length, made, faults };
 }
@@ -108,6 +108,8 @@ class Campaign implements AsyncDisposable {
     const phase = struck === null ? null : phaseOf(struck, this.#work);
     if (phase === null) return null;
     const { end, reason } = tried.end;
+    // A command ends with its process; what it could not release would count as held for as long as that lives.
+    if (holdsClaim(this.#work)) await this.#process?.close();
     const faults = await faultsAfter(subject, shape, this.#work, end === 'answered');
     if (end === 'failed' || end === 'hangs') faults.push(`${end}: ${reason}`);
     const where = `${subject}: ${fault} at use ${nth} of ${call} (${phase})`;
@@ -136,4 +138,9 @@ class Campaign implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#process?.close();
   }
+}
+
+function holdsClaim(work: string): boolean {
+  const folder = join(work, 'run/.holdfast/shipping');
+  return existsSync(folder) && readdirSync(folder).some((name) => name.startsWith('claim-'));
 }

@@ -1,17 +1,16 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { realFs } from '../../../src/checkpoint/store/durable-fs.ts';
 import { MANIFEST_NAME } from '../../../src/checkpoint/store/layout.ts';
-import { type Clock, realClock } from '../../../src/core/clock.ts';
-import { millis } from '../../../src/core/duration.ts';
+import { realClock } from '../../../src/core/clock.ts';
 import { toError } from '../../../src/core/errors.ts';
 import { readTree } from '../model/tree.ts';
 import { halves, openWith, resume, saveSteps } from '../store-driver.ts';
 import { shipTo } from './ship-checkpoint.ts';
 import { allowed, type Shape, type Subject, SUBJECT_CHECKPOINT } from './subjects.ts';
 
-/** Temporary files and locks of a process that was killed may be taken for those of one that lives, for a minute. */
-const A_WHILE_LATER: Clock = { ...realClock, now: () => millis(realClock.now() + 2 * 60_000) };
+const UPLOADS = 'remote/.holdfast/uploads';
+const SHIPPING = 'run/.holdfast/shipping';
 
 /** What is wrong after a fault: with what `resume` finds, with what else lies there, with what can be done from there on. */
 export async function faultsAfter(subject: Subject, shape: Shape, work: string, isAnswered: boolean): Promise<string[]> {
@@ -39,9 +38,10 @@ async function faultsOfCopy(work: string, isAnswered: boolean): Promise<string[]
   const faults = [...copies(work), ...pointed(work)];
   const isShipped = existsSync(join(work, 'remote', SUBJECT_CHECKPOINT, MANIFEST_NAME));
   if (isAnswered && !isShipped) faults.push('the caller was told that it is shipped, and it is not');
-  await shipTo(work, SUBJECT_CHECKPOINT, A_WHILE_LATER);
+  for (const folder of [UPLOADS, SHIPPING]) makeOld(join(work, folder));
+  await shipTo(work, SUBJECT_CHECKPOINT, realClock);
   const remote = differingFiles(work, SUBJECT_CHECKPOINT).map((name) => `after a further ship ${name} is not as it is here`);
-  const left = ['remote/.holdfast/uploads', 'run/.holdfast/shipping'].flatMap((folder) => namesIn(join(work, folder)));
+  const left = [UPLOADS, SHIPPING].flatMap((folder) => namesIn(join(work, folder)));
   return [...faults, ...remote, ...pointed(work, SUBJECT_CHECKPOINT), ...left.map((name) => `a further ship leaves ${name} behind`)];
 }
 
@@ -69,4 +69,11 @@ function differingFiles(work: string, name: string): string[] {
 
 function namesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
+}
+
+/** What a process left that was killed may be taken for something of one that lives, for a minute: that minute passes here. */
+function makeOld(folder: string): void {
+  const before = Date.now() / 1000 - 120;
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) utimesSync(join(folder, name), before, before);
 }

@@ -44,6 +44,17 @@ describe('a claim', () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
+  it('that was left half-made by a process that was killed goes with the next release, after a minute', () => {
+    using folder = tempFolder();
+    const { claims } = claimsIn(folder.path);
+    const claim = taken(claims.tryTake('it'));
+    const [old, young] = ['candidate-1', 'gone-2'].map((name) => join(folder.path, 'claims', name)) as [string, string];
+    for (const path of [old, young]) mkdirSync(path);
+    utimesSync(old, 1, 1);
+    claim.release();
+    expect(readdirSync(join(folder.path, 'claims'))).toEqual(['gone-2']);
+  });
+
   it('is waited for, and who has it is told', async () => {
     using folder = tempFolder();
     const { claims, clock } = claimsIn(folder.path);

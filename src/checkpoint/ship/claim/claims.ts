@@ -196,10 +196,14 @@ function hold({ owner, file }: Candidate, path: string, { clock }: ClaimsOptions
 
 /** Removes what processes left that were killed between two of the steps above, and the folder when nothing else is in it. */
 function sweep(folder: string, here: Owner): void {
+  // By the clock of whoever keeps the folder: our claim was moved in it a moment ago.
+  const now = statSync(folder).mtimeMs;
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(CANDIDATE) && !name.startsWith(GONE)) continue;
-    const owner = parseOwner(readIfThere(join(folder, name, OWNER_FILE)));
-    if (owner !== null && isGone(owner, 0, here)) remove(join(folder, name));
+    const path = join(folder, name);
+    const owner = parseOwner(readIfThere(join(path, OWNER_FILE)));
+    // One that names nobody was left half-made or half-removed: only its age tells.
+    if (isGone(owner ?? { ...here, bootId: null }, owner === null ? now - statSync(path).mtimeMs : 0, here)) remove(path);
   }
   rmdirSync(folder);
 }

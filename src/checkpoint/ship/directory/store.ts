@@ -74,15 +74,12 @@ export class DirectoryStore implements ObjectStore {
 
   async create(key: string, bytes: Uint8Array): Promise<Written> {
     return this.#guard('write', key, async () => {
-      const temporary = await this.#writeTemporary(key, bytes);
       try {
         // A link fails when the name is taken: nothing can come between looking and writing.
-        await fs.link(temporary, this.#path(key));
+        await this.#withTemporary(key, bytes, (temporary) => fs.link(temporary, this.#path(key)));
       } catch (thrown) {
         if (isCode(thrown, 'EEXIST')) return { isWritten: false };
         throw thrown;
-      } finally {
-        await fs.rm(temporary, { force: true });
       }
       await syncFolder(dirname(this.#path(key)));
       return { isWritten: true, version: versionOf(bytes) };
@@ -94,7 +91,7 @@ export class DirectoryStore implements ObjectStore {
       this.#locked(key, async () => {
         const current = await this.read(key, Infinity);
         if (current?.version !== version) return { isWritten: false };
-        await fs.rename(await this.#writeTemporary(key, bytes), this.#path(key));
+        await this.#withTemporary(key, bytes, (temporary) => fs.rename(temporary, this.#path(key)));
         await syncFolder(dirname(this.#path(key)));
         return { isWritten: true, version: versionOf(bytes) };
       }),
@@ -154,7 +151,10 @@ export class DirectoryStore implements ObjectStore {
       for (const name of await namesIn(folder)) {
         if (kept.has(name)) continue;
         const { mtimeMs } = await fs.lstat(join(folder, name));
-        if (mtimeMs < this.#options.clock.now() - olderThanMs && (await removeFile(join(folder, name)))) count++;
+        // Only uploads are gone on with; a lock, or a small object on its way, that is this old was left by a process that was killed.
+        const isUpload = !name.includes('.');
+        const oldest = this.#options.clock.now() - (isUpload ? olderThanMs : Math.min(olderThanMs, LOCK_STALE_MS));
+        if (mtimeMs < oldest && (await removeFile(join(folder, name))) && isUpload) count++;
       }
       return count;
     });
@@ -166,16 +166,21 @@ export class DirectoryStore implements ObjectStore {
     return join(this.#options.path, key);
   }
 
-  async #writeTemporary(key: string, bytes: Uint8Array): Promise<string> {
-    const path = this.#path(key);
-    await fs.mkdir(dirname(path), { recursive: true });
+  /** Writes a small object under a name of its own, for the one step that gives it its final name. */
+  async #withTemporary(key: string, bytes: Uint8Array, use: (temporary: string) => Promise<void>): Promise<void> {
+    await fs.mkdir(dirname(this.#path(key)), { recursive: true });
     const temporary = join(this.#options.path, UPLOADS, `${nameOf(key)}.${randomUUID()}`);
     await fs.mkdir(dirname(temporary), { recursive: true });
-    await withFile(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, async (file) => {
-      await file.writeFile(bytes);
-      await file.sync();
-    });
-    return temporary;
+    try {
+      await withFile(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, async (file) => {
+        await file.writeFile(bytes);
+        await file.sync();
+      });
+      await use(temporary);
+    } finally {
+      // What cannot be removed now goes with the next clean-up.
+      await removeFile(temporary).catch(() => false);
+    }
   }
 
   /** Two who replace the same object take turns. */
