@@ -7,9 +7,11 @@ describe('the code of a system error', () => {
     expect(systemCode(Object.assign(new Error('no space'), { code: 'ENOSPC', errno: -28 }))).toBe('ENOSPC');
   });
 
-  it('is EDQUOT for a used-up quota, which Node has no name for', () => {
-    const errno = -constants.errno.EDQUOT;
-    expect(systemCode(Object.assign(new Error('unknown'), { code: `Unknown system error ${errno}`, errno }))).toBe('EDQUOT');
+  it.each(['EDQUOT', 'ESTALE'] as const)('is %s also where Node has no name for it', (name) => {
+    const errno = -constants.errno[name];
+    for (const code of ['UNKNOWN', `Unknown system error ${errno}`]) {
+      expect(systemCode(Object.assign(new Error('unknown'), { code, errno }))).toBe(name);
+    }
   });
 
   it.each([null, 'ENOENT', new Error('none'), { code: 5 }])('is null for %s', (thrown) => {

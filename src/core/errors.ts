@@ -35,7 +35,12 @@ export function toError(thrown: unknown): Error {
 /** The system's error code (`ENOENT`, `EIO`, …) of a thrown value, or null. */
 export function systemCode(thrown: unknown): string | null {
   if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return null;
-  // Node has no name for a used-up quota and says "Unknown system error".
-  if ('errno' in thrown && thrown.errno === -constants.errno.EDQUOT) return 'EDQUOT';
-  return typeof thrown.code === 'string' ? thrown.code : null;
+  // Node has no name for some, such as a used-up quota or a stale handle of NFS, and says "UNKNOWN".
+  const { code } = thrown;
+  if (typeof code !== 'string') return null;
+  return 'errno' in thrown && !code.startsWith('E') ? (nameOf(thrown.errno) ?? code) : code;
+}
+
+function nameOf(errno: unknown): string | undefined {
+  return Object.entries(constants.errno).find(([, number]) => number === -Number(errno))?.[0];
 }

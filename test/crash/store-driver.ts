@@ -21,7 +21,7 @@ export function openWith(fs: DurableFs, run: string, label: string): OpenStore {
     ids += 1;
     return `id-${label}-${ids}`;
   };
-  return openRun(run, { fs, makeId, bootId: BOOT });
+  return openRun(run, { fs, makeId, bootId: BOOT, owner: 'id-process-1' });
 }
 
 /** One whole save: every rank writes its files, then every rank leaves its receipt, then the first one commits. */
@@ -48,7 +48,7 @@ export async function saveSteps(
 
 /** What `resume` gives in a run's folder: `attempt/step`, or null when there is nothing to resume from; and what is wrong with its bytes. */
 export async function resume(run: string, bytes = 64): Promise<{ readonly key: string | null; readonly faults: readonly string[] }> {
-  const { checkpoint } = await lastGood(readRun(run, { bootId: BOOT }));
+  const { checkpoint } = await lastGood(readRun(run, { bootId: BOOT, owner: null }));
   if (checkpoint === null) return { key: null, faults: [] };
   const { attempt, step, worldSize } = checkpoint.manifest;
   return { key: `${attempt}/${step}`, faults: differences(checkpoint.path, { attempt, step, worldSize, bytes }) };

@@ -49,6 +49,19 @@ export function mountLoop(kind: LoopKind, options = 'loop'): Mounted {
   return mounted(path, folder);
 }
 
+/** Makes a mount read-only, as the kernel does after an error of the disk, or writable again. */
+export function remount(path: string, mode: 'ro' | 'rw'): void {
+  run('mount', '-o', `remount,${mode}`, path);
+}
+
+/** A Btrfs whose files together may take so much. */
+export function mountWithQuota(bytes: number): Mounted {
+  const disk = mountLoop('btrfs');
+  runTool('btrfs', 'quota', 'enable', disk.path);
+  runTool('btrfs', 'qgroup', 'limit', String(bytes), disk.path);
+  return disk;
+}
+
 export function mountTmpfs(options = 'size=64m'): Mounted {
   const folder = tempFolder();
   run('mount', '-t', 'tmpfs', '-o', options, 'tmpfs', folder.path);
@@ -136,7 +149,10 @@ function mounted(path: string, below: Disposable): Mounted {
 }
 
 /** Packages of tools that not every suite needs, with the libraries they bring. */
-const PACKAGES: Readonly<Record<string, readonly string[]>> = { s3fs: ['s3fs', 'libfuse2', 'libcurl3-gnutls'] };
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  s3fs: ['s3fs', 'libfuse2', 'libcurl3-gnutls'],
+  btrfs: ['btrfs-progs', 'liblzo2-2'],
+};
 
 /** Runs a program of the machine, or else the one from Debian's package in the cache folder. */
 function runTool(name: string, ...args: readonly string[]): void {

@@ -206,6 +206,7 @@ function assertSealable(place: Place, checkpoints: readonly CheckpointReport[], 
   const bad = checkpoints.find(({ verdict }) => !GOOD[accept].includes(verdict));
   if (bad !== undefined) {
     const why = bad.evidence.find(({ effect }) => !['warning', 'note', 'security'].includes(effect));
+    if (why?.code === 'FILE_NOT_READABLE') throw notReadable(place, why.message);
     const isWeights = bad.verdict === 'WEIGHTS_ONLY';
     const hint = isWeights ? 'Seal weights on purpose with --accept weights.' : 'holdfast verify --deep tells all about it.';
     throw notGood(place, `is ${bad.verdict}${why === undefined ? '' : `: ${why.message}`}`, hint);
@@ -334,6 +335,13 @@ function changed({ path }: Place): HoldfastError {
 
 function notSealable(path: string, problem: string, hint: string): HoldfastError {
   return new HoldfastError('CHECKPOINT_NOT_SEALABLE', { message: `${printable(path)} ${problem}`, hint });
+}
+
+function notReadable({ path }: Place, reason: string): HoldfastError {
+  return new HoldfastError('PATH_NOT_READABLE', {
+    message: `${printable(path)} cannot be sealed: ${reason}`,
+    hint: 'Every byte must be read first. Check who may read the file, and the volume.',
+  });
 }
 
 function notGood({ path }: Place, problem: string, hint: string): HoldfastError {

@@ -19,7 +19,7 @@ export const HARMLESS: readonly { readonly because: string; readonly mutations: 
       'swap sync-file STAGED/receipts/rank-N.json.ID.tmp with rename STAGED/receipts/rank-N.json.ID.tmp -> STAGED/receipts/rank-N.json',
       'swap sync-folder STAGED/data with write STAGED/receipts/rank-N.json.ID.tmp',
       'swap sync-folder STAGED/receipts with write STAGED/data/holdfast.manifest.json',
-      'swap sync-folder .holdfast with unlink STAGED/receipts/rank-N.json',
+      'swap sync-folder .holdfast with unlink STAGED/owner-ID',
       'swap rmdir STAGED with sync-folder checkpoint-N',
       'swap write STAGED/data/ranks/N.json with sync-file STAGED/data/shard-N.dat',
     ],
