@@ -41,8 +41,8 @@ const RUN_SCHEMA = 'holdfast.run/1';
 export const COPY_SCHEMA = 'holdfast.remote-run/1';
 
 function realWorld(parts: Partial<World> = {}): World {
-  const { bootId = readBootId() } = parts;
-  return { fs: realFs, clock: realClock, makeId: randomUUID, bootId, owner: processIdentity(bootId), ...parts };
+  const { bootId = readBootId(), owner = processIdentity(bootId) } = parts;
+  return { fs: realFs, clock: realClock, makeId: randomUUID, ...parts, bootId, owner };
 }
 
 /** Opens the folder of a run to read what is sealed there; changes nothing. */

@@ -4,7 +4,18 @@ import type { Rng } from '../../../src/core/rng.ts';
 export type Damage = 'whole' | 'empty' | 'half' | 'one byte short' | 'zeros' | 'zero head' | 'zero tail' | 'stale';
 const DAMAGES: readonly Damage[] = ['whole', 'empty', 'half', 'one byte short', 'zeros', 'zero head', 'zero tail', 'stale'];
 
+/** Made once for each content and damage: states by the thousand share them, and what is the same object need not be compared. */
+const made = new WeakMap<Uint8Array, Map<Damage, Uint8Array>>();
+
 export function damaged(content: Uint8Array, damage: Damage): Uint8Array {
+  const known = made.get(content) ?? new Map<Damage, Uint8Array>();
+  made.set(content, known);
+  const found = known.get(damage) ?? damagedAnew(content, damage);
+  known.set(damage, found);
+  return found;
+}
+
+function damagedAnew(content: Uint8Array, damage: Damage): Uint8Array {
   const middle = content.length >> 1;
   const copy = Uint8Array.from(content);
   switch (damage) {

@@ -3,7 +3,7 @@ import { damageChoices, damaged } from './contents.ts';
 import { type DiskEvent, type Entry, type Recording, ROOT_INODE } from './events.ts';
 import { below, survivorSets } from './survivors.ts';
 import { dependencies, foldersOf, type NameChange, type Order } from './order.ts';
-import { type Tree, treeKey } from './tree.ts';
+import { entryKey, type Tree, treeKey } from './tree.ts';
 
 /** A state of the disk that a crash may leave, and which promises had been made when it crashed. */
 export interface CrashState {
@@ -27,10 +27,10 @@ export function crashStates(recording: Recording, order: Order, rng: Rng): Crash
     const events = recording.events.slice(0, instant);
     const promises = new Set(events.flatMap((event) => (event.kind === 'promise' ? [event.name] : [])));
     const after = events.at(-1)?.step ?? 'nothing';
-    for (const tree of statesAfter(recording, events, order, rng)) {
-      const key = treeKey(tree);
+    for (const { key, makeTree } of statesAfter(recording, events, order, rng)) {
       const known = states.get(key);
-      if (known === undefined || known.promises.size < promises.size) states.set(key, { tree, key, promises, after });
+      if (known === undefined || known.promises.size < promises.size)
+        states.set(key, { tree: known?.tree ?? makeTree(), key, promises, after });
     }
   }
   return [...states.values()];
@@ -42,7 +42,13 @@ function tellingInstants(events: readonly DiskEvent[]): number[] {
   return isSync(events.at(-1)) ? instants : [...instants, events.length];
 }
 
-function* statesAfter(recording: Recording, events: readonly DiskEvent[], order: Order, rng: Rng): Generator<Tree> {
+/** A state by its key; most are found again and again, so that the tree is made only when somebody wants it. */
+interface FoundState {
+  readonly key: string;
+  readonly makeTree: () => Tree;
+}
+
+function* statesAfter(recording: Recording, events: readonly DiskEvent[], order: Order, rng: Rng): Generator<FoundState> {
   const changes = events.flatMap((event, at): NameChange[] => (event.kind === 'names' ? [{ at, event }] : []));
   const needs = dependencies(order, changes);
   const unsynced = unsyncedFiles(events);
@@ -54,15 +60,13 @@ function* statesAfter(recording: Recording, events: readonly DiskEvent[], order:
       changes.filter((_, position) => survivors.has(position)),
     );
     const paths = reachable(names, recording.folders);
-    const open = paths.filter(([, inode]) => unsynced.has(inode)).map(([, inode]) => inode);
+    const whole = paths.map(([, inode]) => (recording.folders.has(inode) ? null : (contents.get(inode) ?? NOTHING)));
+    const keys = paths.map(([path], index): [string, string] => [path, entryKey(whole[index] ?? null)]);
+    const open = [...paths.keys()].filter((index) => unsynced.has(paths[index]?.[1] ?? -1));
     for (const choice of damageChoices(open.length, rng)) {
-      const damage = new Map(open.map((inode, index) => [inode, choice[index] ?? 'whole']));
-      yield new Map(
-        paths.map(([path, inode]) => [
-          path,
-          recording.folders.has(inode) ? null : damaged(contents.get(inode) ?? new Uint8Array(), damage.get(inode) ?? 'whole'),
-        ]),
-      );
+      const damages = new Map(open.map((index, position) => [index, damaged(whole[index] ?? NOTHING, choice[position] ?? 'whole')]));
+      const key = treeKey(keys.map((entry, index) => (damages.has(index) ? [entry[0], entryKey(damages.get(index) ?? null)] : entry)));
+      yield { key, makeTree: () => new Map(paths.map(([path], index) => [path, damages.get(index) ?? whole[index] ?? null])) };
     }
   }
 }
@@ -104,7 +108,9 @@ function applied(entries: readonly Entry[], changes: readonly NameChange[]): Map
   return folders;
 }
 
-/** Path and inode of everything that hangs below the root, parents first. */
+const NOTHING = new Uint8Array();
+
+/** Path and inode of everything that hangs below the root, sorted, which puts parents first. */
 function reachable(names: ReadonlyMap<number, ReadonlyMap<string, number>>, folders: ReadonlySet<number>): [string, number][] {
   const found: [string, number][] = [];
   const visit = (folder: number, prefix: string): void => {
@@ -114,5 +120,5 @@ function reachable(names: ReadonlyMap<number, ReadonlyMap<string, number>>, fold
     }
   };
   visit(ROOT_INODE, '');
-  return found;
+  return found.sort(([one], [other]) => (one < other ? -1 : 1));
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -27,13 +27,19 @@ export function materialise(tree: Tree, root: string): void {
   }
 }
 
-/** Two trees are equal when their keys are: names, kinds and bytes. */
-export function treeKey(tree: Tree): string {
-  const hash = createHash('sha1');
-  for (const path of [...tree.keys()].sort()) {
-    const content = tree.get(path) ?? null;
-    hash.update(content === null ? `${path}/\n` : `${path}\n${content.length}\n`);
-    if (content !== null) hash.update(content);
-  }
-  return hash.digest('base64');
+const digests = new WeakMap<Uint8Array, string>();
+
+/** What stands for an entry in the key of a tree: equal for equal kinds and bytes. */
+export function entryKey(content: Uint8Array | null): string {
+  if (content === null) return '/';
+  const digest = digests.get(content) ?? hash('sha1', content, 'base64');
+  digests.set(content, digest);
+  return digest;
+}
+
+/** Two trees are equal when their keys are: names, kinds and bytes. The entries are sorted by path. */
+export function treeKey(entries: readonly (readonly [path: string, key: string])[]): string {
+  let text = '';
+  for (const [path, key] of entries) text += `${path}\n${key}\n`;
+  return hash('sha1', text, 'base64');
 }

@@ -5,10 +5,9 @@ import { ORDERS } from '../model/order.ts';
 import { crashStates } from '../model/states.ts';
 import { faultsInState } from './check-state.ts';
 import { fastFolder, record } from './scenario.ts';
-import { OTHER_SCENARIOS } from './other-scenarios.ts';
-import { SAVE_SCENARIOS } from './save-scenarios.ts';
+import { SCENARIOS } from './scenarios.ts';
 
-describe.each([...SAVE_SCENARIOS, ...OTHER_SCENARIOS])('a crash during $name', (scenario) => {
+describe.each(SCENARIOS)('a crash during $name', (scenario) => {
   it.each(ORDERS)('leaves the old checkpoint or the new one under %s order', async (order) => {
     using folder = fastFolder();
     const states = crashStates(await record(scenario), order, createRng(1));
