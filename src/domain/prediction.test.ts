@@ -37,6 +37,11 @@ describe('the prediction of saves', () => {
     expect(within / compared).toBeLessThanOrEqual(0.99);
   });
 
+  it('two saves that differ a lot do not promise more than four times the slower', () => {
+    const times = [60, 900].reduce((known, ms) => observeSave(known, { bytes: 100, ms }), NO_SAVES);
+    expect(predictSave(times, 100)?.p95Ms).toBeCloseTo(3600);
+  });
+
   it('keeps that also while only few saves were seen', () => {
     let [within, compared] = [0, 0];
     for (let seed = 1; seed <= 200; seed++) {

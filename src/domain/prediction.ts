@@ -45,6 +45,8 @@ const REMEMBERED = 64;
 const ENOUGH_ALIKE = 8;
 /** Disks are never steadier than this (standard deviation of the logarithm). */
 const LEAST_SPREAD = 0.02;
+/** The tail is extrapolated to at most four times the slowest save: two that differ a lot would otherwise promise days. */
+const MOST_BEYOND = Math.log(4);
 /** What is assumed of the spread before two saves have shown it. */
 const ASSUMED_SPREAD = 0.3;
 
@@ -113,7 +115,8 @@ function upper(logs: readonly number[], level: number): number {
   const spread = Math.max(LEAST_SPREAD, count < 2 ? ASSUMED_SPREAD : deviation(logs));
   const mean = logs.reduce((sum, log) => sum + log, 0) / count;
   const factor = count < 2 ? normalQuantile(level) : studentQuantile(level, count - 1);
-  return Math.max(logs.at(-1) as number, mean + factor * spread * Math.sqrt(1 + 1 / count));
+  const slowest = logs.at(-1) as number;
+  return Math.min(Math.max(slowest, mean + factor * spread * Math.sqrt(1 + 1 / count)), slowest + MOST_BEYOND);
 }
 
 function deviation(logs: readonly number[]): number {
