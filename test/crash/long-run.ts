@@ -8,7 +8,7 @@ import { runRounds } from './writers/rounds.ts';
 
 /**
  * `npm run crash:long -- --part writers|injections|cuts --count 2000 --seed 1`: the long runs whose figures stand in docs/crash-proof.md. The
- * count is of rounds, of injections, or of power cuts of each file system.
+ * count is of rounds, of injections, or of power cuts of each file system. `--subject save` (several) injects into these only.
  */
 const { values } = parseArgs({
   options: {
@@ -16,15 +16,16 @@ const { values } = parseArgs({
     count: { type: 'string', default: '2000' },
     seed: { type: 'string', default: '1' },
     subject: { type: 'string', multiple: true, default: [] },
+    minutes: { type: 'string', default: '600' },
   },
 });
 
-const SUBJECTS_WANTED = values.subject.map((name) => SUBJECTS.find((subject) => subject === name) ?? SUBJECTS[0] ?? 'save');
-
 function inject(count: number, rng: Rng) {
+  const wanted = SUBJECTS.filter((subject) => values.subject.includes(subject));
   const onProgress = ({ injections, faults }: Tally): void =>
     void process.stderr.write(`${injections} injections, ${faults.length} faults\n`);
-  return runInjections({ count, rng, onProgress, ...(SUBJECTS_WANTED.length === 0 ? {} : { subjects: SUBJECTS_WANTED }) });
+  const signal = AbortSignal.timeout(Number(values.minutes) * 60_000);
+  return runInjections({ count, rng, signal, onProgress, ...(wanted.length === 0 ? {} : { subjects: wanted }) });
 }
 
 async function cut(count: number, rng: Rng) {

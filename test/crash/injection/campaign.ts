@@ -18,6 +18,7 @@ export interface CampaignOptions {
   readonly choose?: (possible: readonly Planned[]) => readonly Planned[];
   /** Stops at a fault like this one; never by default. */
   readonly until?: (fault: string) => boolean;
+  readonly signal?: AbortSignal;
 }
 
 /** A fault that can come: at the nth use of a call by a thread. */
@@ -51,6 +52,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
   const possible = await campaign.plan();
   const [made, faults]: [Made[], string[]] = [[], []];
   for (const planned of options.choose?.(possible) ?? possible) {
+    if (options.signal?.aborted === true) break;
     const tried = (await campaign.inject(planned)) ?? (await campaign.inject(planned));
     if (tried === null) continue;
     made.push(tried.made);

@@ -17,22 +17,24 @@ export interface LongInjections {
   readonly count: number;
   readonly rng: Rng;
   readonly subjects?: readonly Subject[];
+  /** Ends it early, with what was made by then. */
+  readonly signal: AbortSignal;
   readonly onProgress: (tally: Tally) => void;
 }
 
 /** Every fault at every use of every call of small subjects; then drawn ones at larger subjects, until there are enough. */
-export async function runInjections({ count, rng, subjects = SUBJECTS, onProgress }: LongInjections): Promise<Tally> {
+export async function runInjections({ count, rng, subjects = SUBJECTS, signal, onProgress }: LongInjections): Promise<Tally> {
   const tracer = findStrace();
   if ('missing' in tracer) throw new Error(tracer.missing);
   const tally = emptyTally();
   const run = async (subject: Subject, shape: Shape, choose?: (possible: readonly Planned[]) => readonly Planned[]): Promise<void> => {
     using folder = fastFolder();
-    const options = { strace: tracer.path, subject, shape, folder: folder.path, ...(choose === undefined ? {} : { choose }) };
+    const options = { strace: tracer.path, subject, shape, folder: folder.path, signal, ...(choose === undefined ? {} : { choose }) };
     addCampaign(tally, subject, await runCampaign(options), choose === undefined);
     onProgress(tally);
   };
   for (const subject of subjects) await run(subject, SMALL);
-  while (tally.injections < count) {
+  while (tally.injections < count && !signal.aborted) {
     const subject = rng.pick(subjects);
     const shape = { bytes: rng.integer(100, 300_000), ranks: rng.integer(1, 4), isFirst: rng.next() < 0.3 };
     await run(subject, shape, (possible) => Array.from({ length: PER_DRAWN_SUBJECT }, () => rng.pick(possible)));
