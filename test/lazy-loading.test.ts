@@ -29,6 +29,7 @@ const OWN: Readonly<Record<string, { readonly args: readonly string[]; readonly 
       ] as const
     ).map((args) => [args[0], { args, own: [`cli/commands/${args[0]}.ts`, 'cli/store/', 'cli/verify/render-verdict.ts', 'checkpoint/'] }]),
   ),
+  log: { args: ['log', 'examples/checkpoints/trainer-run'], own: ['cli/commands/log.ts', 'cli/log/', 'ledger/', 'domain/'] },
   ...Object.fromEntries(
     (
       [

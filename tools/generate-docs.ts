@@ -4,8 +4,10 @@ import { EVIDENCE_CODES } from '../src/checkpoint/evidence/catalogue.ts';
 import { ERROR_CODES } from '../src/core/error-codes.ts';
 import { COMMANDS } from '../src/cli/commands/index.ts';
 import { exitCodeTable } from '../src/cli/help.ts';
+import { POD_FAILURE_POLICY, RUN_ENDS } from '../src/domain/exit-contract.ts';
 import { commandPage } from './reference/command-page.ts';
 import { errorPage, evidencePage, exitCodePage } from './reference/code-pages.ts';
+import { ledgerPage } from './reference/ledger-page.ts';
 
 /** The pages of docs/reference that are made from the tables in the source, by path. */
 export async function generatedDocs(): Promise<ReadonlyMap<string, string>> {
@@ -14,7 +16,11 @@ export async function generatedDocs(): Promise<ReadonlyMap<string, string>> {
     ['docs/reference/commands.md', commandPage(commands)],
     ['docs/reference/errors.md', errorPage(ERROR_CODES)],
     ['docs/reference/evidence.md', evidencePage(EVIDENCE_CODES)],
-    ['docs/reference/exit-codes.md', exitCodePage(exitCodeTable())],
+    ['docs/reference/ledger.md', ledgerPage()],
+    [
+      'docs/reference/exit-codes.md',
+      exitCodePage(exitCodeTable(), { ends: Object.values(RUN_ENDS), podFailurePolicy: POD_FAILURE_POLICY }),
+    ],
   ]);
 }
 

@@ -46,7 +46,7 @@ export const RUN_ENDS = {
     policy: 'Ignore: start again, and do not count it',
   },
   failed: {
-    code: '1 to 127, as the trainer’s',
+    code: 'the trainer’s own',
     when: 'The trainer exited with its own code and nobody had asked it to',
     means: 'an error of the trainer',
     policy: 'Count it',
@@ -98,7 +98,7 @@ export function exitOfRun({ saidFinished, isTerminating, trainer, failure }: Run
 }
 
 /** The code as a shell would tell it: its own, or 128 + n for signal n. */
-export function exitCodeOfTrainer(trainer: TrainerExit): number {
+function exitCodeOfTrainer(trainer: TrainerExit): number {
   return 'signal' in trainer ? 128 + constants.signals[trainer.signal] : trainer.code;
 }
 

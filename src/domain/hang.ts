@@ -17,7 +17,7 @@ export interface HangRules {
   readonly leastMs: number;
 }
 
-export const DEFAULT_HANG_RULES: HangRules = { multiple: 20, leastMs: 5 * 60_000 };
+const DEFAULT_HANG_RULES: HangRules = { multiple: 20, leastMs: 5 * 60_000 };
 
 export interface HangVerdict {
   readonly isHung: boolean;

@@ -2,7 +2,7 @@ import { CAUSES, type Cause } from '../domain/notice.ts';
 import { type Field, type Fields, flag, listOf, number, oneOf, orNull, shape, text, type ValuesOf } from './fields.ts';
 
 const step = orNull(number);
-const cause: Field<Cause> = oneOf(...(Object.keys(CAUSES) as Cause[]));
+const cause: Field<Cause> = { ...oneOf(...(Object.keys(CAUSES) as Cause[])), type: 'a cause' };
 const confidence = oneOf('known', 'guess');
 const prediction = orNull(shape({ medianMs: number, p95Ms: number }));
 
@@ -131,6 +131,29 @@ export interface Recorded<Event = LedgerEvent | UnknownEvent> {
   readonly atMs: number;
   readonly event: Event;
 }
+
+/** What each kind tells, for the reference. */
+export const EVENT_MEANINGS: Readonly<Record<EventKind, string>> = {
+  'attempt-started': 'An attempt begins on this node: what is run, where it resumes, how often it saves, and the nominal grace.',
+  'trainer-started': 'The trainer’s process was started; `restart` counts restarts in place.',
+  'sdk-attached': 'A rank of the trainer speaks to the supervisor.',
+  progress: 'How far the trainer is. Written at most every ten seconds, and the newest one before any other event.',
+  'cadence-planned': 'How often a save is made from now on, and why.',
+  'save-started': 'A save begins, with what was predicted for it.',
+  'save-ended': 'A save ended: sealed, failed, given up at a deadline, or lost with its memory; with the time of each phase.',
+  shipped: 'A sealed checkpoint was copied, with proof.',
+  'ship-failed': 'A copy did not come about.',
+  notice: 'The first warning of an interruption, or an advice to save.',
+  'notice-withdrawn': 'An advice was taken back.',
+  deadline:
+    'When the process will be killed, as far as anybody can tell; `reasons` is the chain that leads there, each shorter than the one before.',
+  decision: 'What is done with the time that is left, and the numbers it was decided from.',
+  'flush-ended': 'What became of the flush, beside what was predicted.',
+  hang: 'The trainer has made no progress for many times its usual step.',
+  'trainer-ended': 'The trainer’s process ended, with its own code or signal.',
+  'attempt-ended': 'The attempt ended on this node: the exit code and what it means, the last good step, and the work that was lost.',
+  note: 'Anything else worth a line.',
+};
 
 /** Events that must survive the power going: they are synced at once. Nothing is lost with the others that is not also elsewhere. */
 export const SYNCED_KINDS: ReadonlySet<EventKind> = new Set([

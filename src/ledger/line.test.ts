@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { awkwardText } from '../../test/support/awkward-text.ts';
 import { crc32c, hex32 } from '../core/checksums.ts';
 import type { LedgerEvent, Recorded } from './events.ts';
 import { decodeLine, encodeLine, MAX_LINE_BYTES } from './line.ts';
@@ -20,7 +21,7 @@ describe('a line of the ledger', () => {
 
   it('is read back as it was written, whatever the texts are', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.property(awkwardText(), (text) => {
         expect(decodeLine(withoutNewline(encodeLine(recorded(note(text)))))).toEqual(recorded(note(text.toWellFormed())));
       }),
     );
@@ -28,7 +29,7 @@ describe('a line of the ledger', () => {
 
   it('is one line', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.property(awkwardText(), (text) => {
         const line = encodeLine(recorded(note(text)));
         expect(line.indexOf(10)).toBe(line.length - 1);
       }),

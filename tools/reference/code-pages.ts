@@ -8,7 +8,20 @@ interface ExitCodeRow {
   readonly meaning: string;
 }
 
-export function exitCodePage(rows: readonly ExitCodeRow[]): string {
+interface RunEndRow {
+  readonly code: string;
+  readonly when: string;
+  readonly means: string;
+  readonly policy: string;
+}
+
+/** What `holdfast run` ends with, and the rules of a Job that fit. */
+interface RunContract {
+  readonly ends: readonly RunEndRow[];
+  readonly podFailurePolicy: string;
+}
+
+export function exitCodePage(rows: readonly ExitCodeRow[], { ends, podFailurePolicy }: RunContract): string {
   return [
     '# Exit codes',
     '',
@@ -19,6 +32,21 @@ export function exitCodePage(rows: readonly ExitCodeRow[]): string {
     '| code | name | meaning |',
     '|---:|---|---|',
     ...rows.map(({ code, name, meaning }) => `| ${code} | ${name} | ${meaning} |`),
+    '',
+    '## The end of a run',
+    '',
+    '`holdfast run` ends with 0 only for a finished run.',
+    '',
+    '| code | when | it means | a Job should |',
+    '|---|---|---|---|',
+    ...ends.map(({ code, when, means, policy }) => `| ${code} | ${when} | ${means} | ${policy} |`),
+    '',
+    'In a Job with `restartPolicy: Never` these rules do that. Their order matters: a pod that was disrupted has an exit code too. For a',
+    'PyTorchJob with the ExitCode policy, 143 and everything else from 128 on is retryable as it is.',
+    '',
+    '```yaml',
+    podFailurePolicy,
+    '```',
     '',
   ].join('\n');
 }

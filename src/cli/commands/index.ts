@@ -53,6 +53,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./quarantine.ts')).quarantine,
   },
   {
+    name: 'log',
+    summary: 'What happened to the run, as a timeline',
+    load: async () => (await import('./log.ts')).log,
+  },
+  {
     name: 'ship',
     summary: 'Copy a sealed checkpoint to S3, GCS or a folder, with proof',
     load: async () => (await import('./ship.ts')).ship,

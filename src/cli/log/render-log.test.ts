@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { awkwardText } from '../../../test/support/awkward-text.ts';
+import { makeLedger } from '../../../test/support/make-ledger.ts';
+import { MEMORY, tempFolder } from '../../../test/support/temp-folder.ts';
+import type { Recorded } from '../../ledger/events.ts';
+import { readLedger } from '../../ledger/reader.ts';
+import { createStyle } from '../output/style.ts';
+import { displayWidth } from '../output/width.ts';
+import { describeEvent } from './describe-event.ts';
+import { logReport } from './read-log.ts';
+import { type LogLook, renderLog } from './render-log.ts';
+import { axisLine, timeAxis } from './time-axis.ts';
+
+const START = Date.UTC(2026, 10, 15, 9, 0, 0);
+const LOOK: LogLook = {
+  style: createStyle({ stream: {}, env: {}, noColor: true }),
+  columns: 100,
+  offset: () => 0,
+  isAll: false,
+  nowMs: START + 110 * 60_000,
+};
+
+async function rendered(look: Partial<LogLook> = {}, last: number | null = null): Promise<readonly string[]> {
+  using run = tempFolder(MEMORY);
+  await makeLedger(run.path, START);
+  return renderLog(logReport('runs/gpt2', readLedger(run.path), last), { ...LOOK, ...look });
+}
+
+describe('the timeline', () => {
+  it('draws a lane per attempt on one axis, and tells what happened in each', async () => {
+    expect((await rendered()).join('\n')).toMatchInlineSnapshot(`
+      "runs/gpt2 · 4 attempts in 1h 48m · 19 saves · 5m of work lost
+
+      attempt  ╷09:00         ╷09:30         ╷10:00          ╷10:30
+            1  ├──●─●──●─●──●─●──●?!◆┤                                   interrupted, nothing lost
+            2                          ├──●─●──●─●─✗                     failed (1), 3m × 16 lost
+            3                                      ├──●─●─!◇┤            interrupted, 2m × 16 lost
+            4                                                ├──●─●──●▸  step 11280, silent since 10:48:27
+
+               ● sealed  ? advice to save  ! notice  ◆ flushed  ◇ no flush  ┤ interrupted  ✗ failed
+               ▸ no end yet
+
+      attempt 1 · gpu-a, gpu-b · 15 Nov 09:00:00 to 09:43:20, 43m 21s
+        09:00:00  started    python train.py --config base.yaml, from the beginning
+        09:00:00  trainer    process 4242
+        09:05:04  sealed     8 saves, steps 600 to 4800, 4.6s each (slowest 4.9s), 2.4 GiB, stall 310ms
+        09:42:35  advice     rebalance recommendation (AWS)
+        09:43:15  notice     Spot reclaim (AWS): instance-action terminate, 1m 57s ahead
+        09:43:15  grace      1m 57s: Spot reclaim (AWS) says when: 1m 57s after its notice
+        09:43:15  decision   flush: it needs 7.7s (usually 5s) and 1m 57s are left
+        09:43:20  sealed     step 5040 in 4.2s, 2.4 GiB, stall 310ms
+        09:43:20  flush      made: step 5040 in 4.2s (predicted 7.7s), 1m 53s to spare
+        09:43:20  trainer    ended: killed by SIGTERM
+        09:43:20  end        interrupted, resumable; the trainer ended by SIGTERM (143) · last good step
+                             5040 · nothing lost
+
+      attempt 2 · gpu-a, gpu-b · 15 Nov 09:47:20 to 10:10:39, 23m 19s
+        09:47:20  started    python train.py --config base.yaml, resumes from step 5040
+        09:47:20  trainer    process 4242
+        09:52:25  sealed     4 saves, steps 5640 to 7440, 4.8s each (slowest 4.9s), 2.4 GiB, stall 310ms
+        10:10:39  trainer    ended: exit code 1
+        10:10:39  end        the trainer failed with exit code 1 · last good step 7440 · 3m × 16
+                             accelerators lost
+
+      attempt 3 · gpu-c · 15 Nov 10:10:59 to 10:28:14, 17m 14s
+        10:10:59  started    python train.py --config base.yaml, resumes from step 7440
+        10:10:59  trainer    process 4242
+        10:16:04  sealed     3 saves, steps 8040 to 9240, 4.5s each (slowest 4.8s), 2.4 GiB, stall 310ms
+        10:28:13  notice     SIGTERM
+        10:28:13  grace      2s (a guess): SIGTERM leaves 30s (the default, since nobody has said how long
+                             it is); shorter, because this may be an eviction, which leaves 2s: the node
+                             is short of disk (8 % free, eviction begins at 10 %)
+        10:28:13  decision   no flush: a flush needs 7.7s and 2s are left; the last good stays step 9240,
+                             2m of work are lost
+        10:28:14  trainer    ended: killed by SIGTERM
+        10:28:14  end        interrupted, resumable; the trainer ended by SIGTERM (143) · last good step
+                             9240 · 2m × 16 accelerators lost
+
+      attempt 4 · gpu-c · since 15 Nov 10:31:14
+        10:31:14  started    python train.py --config base.yaml, resumes from step 9240
+        10:31:14  trainer    process 4242
+        10:36:18  sealed     3 saves, steps 9840 to 11040, 4.5s each (slowest 4.8s), 2.4 GiB, stall 310ms
+        10:48:27  progress   step 11280, 500ms a step, loss 0.2812"
+    `);
+  });
+
+  it.each([40, 60, 80, 100, 110])('fits into %i columns', async (columns) => {
+    for (const line of await rendered({ columns })) {
+      // A path or a word that is longer than the line cannot be broken.
+      if (line.includes('runs/gpt2')) continue;
+      expect(displayWidth(line)).toBeLessThanOrEqual(Math.max(columns, 53));
+    }
+  });
+
+  it('shows every save and every line of progress with --all', async () => {
+    const lines = await rendered({ isAll: true });
+    expect(lines.filter((line) => /  sealed {5}step \d+ in/.test(line))).toHaveLength(19);
+    expect(lines.filter((line) => line.includes('  progress   step'))).toHaveLength(42 + 23 + 17 + 17);
+  });
+
+  it('says what was left out', async () => {
+    expect((await rendered({}, 1)).at(-1)).toBe('· 3 earlier attempts are not shown; --all shows them');
+  });
+});
+
+describe('an event', () => {
+  it('never brings a control character to the terminal, and no exception, whatever another version wrote', () => {
+    const kinds = ['note', 'weather', 'attempt-started', 'notice'];
+    fc.assert(
+      fc.property(fc.constantFrom(...kinds), fc.dictionary(awkwardText(), awkwardText()), (name, fields) => {
+        const { label, text } = describeEvent({ attempt: 1, node: 'a', seq: 1, atMs: 0, event: { kind: 'unknown', name, fields } });
+        expect(`${label}${text}`).not.toMatch(/\p{Cc}/u);
+      }),
+    );
+  });
+
+  it.each<[Recorded['event'], string]>([
+    [
+      { kind: 'note', level: 'warning', code: 'STORE_FULL', sentence: 'the disk\u001b[31m is full' },
+      'warning: the disk\\x1b[31m is full [STORE_FULL]',
+    ],
+    [{ kind: 'sdk-attached', rank: 1, worldSize: 4, python: '3.12', framework: 'torch 2.8' }, 'sdk: rank 1 of 4 attached, torch 2.8'],
+    [{ kind: 'save-started', save: 'x', step: 5, reason: 'cadence', predicted: null }, 'save: step 5 begins (cadence)'],
+    [{ kind: 'shipped', step: 5, url: 's3://b/p', bytes: 1, totalMs: 2000 }, 'shipped: step 5 to s3://b/p in 2s'],
+    [{ kind: 'ship-failed', step: 5, url: 's3://b/p', problem: 'no route' }, 'shipping: to s3://b/p failed: no route'],
+    [{ kind: 'notice-withdrawn', cause: 'aws-rebalance', source: 'metadata' }, 'withdrawn: rebalance recommendation (AWS)'],
+    [{ kind: 'hang', quietMs: 1, limitMs: 1, sentence: 'no step for 10m' }, 'hang: no step for 10m'],
+    [{ kind: 'cadence-planned', everyMs: 1, everySteps: 1, overhead: 0, sentence: 'every 5m' }, 'cadence: every 5m'],
+    [
+      { kind: 'flush-ended', outcome: 'abandoned', step: null, tookMs: 5, predictedMs: 1, leftMs: 0, sentence: 'gave the flush up' },
+      'no flush: gave the flush up',
+    ],
+    [
+      { kind: 'flush-ended', outcome: 'staged-sealed', step: 7, tookMs: 900, predictedMs: null, leftMs: -100, sentence: '' },
+      'flush: staged save sealed: step 7 in 900ms, 100ms late',
+    ],
+  ])('is told in a few words: %o', (event, line) => {
+    const { label, text } = describeEvent({ attempt: 1, node: 'a', seq: 1, atMs: 0, event });
+    expect(`${label}: ${text}`).toBe(line);
+  });
+});
+
+describe('the axis', () => {
+  it.each([
+    ['a minute', 60_000, '╷09:00:00       ╷09:00:15       ╷09:00:30      ╷09:00:45'],
+    ['two hours', 2 * 3_600_000, '╷09:00          ╷09:30          ╷10:00         ╷10:30'],
+    ['a day', 24 * 3_600_000, '        ╷12:00          ╷18:00         ╷16 Nov         ╷06:00'],
+    ['a month', 30 * 86_400_000, '        ╷19 Nov       ╷26 Nov        ╷3 Dec         ╷10 Dec'],
+  ])('has round times over %s', (_, span, line) => {
+    expect(axisLine(timeAxis(START, START + span, 64), () => 0).trimEnd()).toBe(line.trimEnd());
+  });
+
+  it('never writes beyond its columns, and stands still at the ends, whatever the span', () => {
+    fc.assert(
+      fc.property(fc.nat(4e12), fc.nat(1e12), fc.integer({ min: 10, max: 200 }), (start, span, columns) => {
+        const axis = timeAxis(start, start + span, columns);
+        expect(displayWidth(axisLine(axis, () => 3_600_000))).toBeLessThanOrEqual(columns);
+        expect(axis.columnOf(start - 1e6)).toBe(0);
+        expect(axis.columnOf(start + span + 1e6)).toBe(columns - 1);
+      }),
+    );
+  });
+});
