@@ -109,10 +109,78 @@ describe('a run that was sealed', () => {
     expect((await runCommand(['resume', '--deep', run.path])).stdout).toBe(`${join(run.path, 'checkpoint-6')}\n`);
   });
 
+  it('is no checkpoint of its own: who gives one where the run is wanted is told so, and starts nothing fresh', async () => {
+    using run = trainerRun();
+    await sealAll(run.path);
+    for (const args of [['resume'], ['ls'], ['prune', '--keep=1'], ['rollback', '--fresh'], ['quarantine']]) {
+      const { code, stderr } = await runCommand([...args, join(run.path, 'checkpoint-6')]);
+      expect({ args, code, stderr }).toMatchObject({ code: 66, stderr: expect.stringContaining('not the folder of a run') });
+    }
+  });
+
+  it('is told which checkpoint prune passed by, and why', async () => {
+    using run = trainerRun();
+    await sealAll(run.path);
+    truncateSync(join(run.path, 'checkpoint-6/optimizer.pt'), 10);
+    for (const args of [['--dry-run'], []]) {
+      const { code, stderr } = await runCommand(['prune', run.path, '--keep=1', ...args]);
+      expect(code).toBe(0);
+      expect(stderr).toContain('checkpoint-6 was not taken (bad): optimizer.pt has 10 bytes');
+    }
+    expect(readdirSync(run.path).sort()).toEqual(['.holdfast', 'checkpoint-4']);
+  });
+
+  it('says in its list when it starts fresh', async () => {
+    using run = trainerRun();
+    await sealAll(run.path);
+    await runCommand(['rollback', run.path, '--fresh']);
+    expect((await runCommand(['ls', run.path])).stdout).toContain('A run starts fresh: it was rolled back from everything');
+  });
+
   it('tells a changed world size', async () => {
     using run = trainerRun();
     await sealAll(run.path);
     expect((await runCommand(['resume', '--world-size=8', run.path])).stderr).toContain('saved by 1 rank, resumed by 8');
+  });
+});
+
+describe('several checkpoints at once', () => {
+  it('are sealed as far as they can be, with the reason for each that cannot', async () => {
+    using run = trainerRun();
+    truncateSync(join(run.path, 'checkpoint-4/optimizer.pt'), 10);
+    const paths = [2, 4, 5, 6].map((step) => join(run.path, `checkpoint-${step}`));
+    const { code, stdout, stderr } = await runCommand(['seal', ...paths]);
+    expect(code).toBe(1);
+    expect(stdout.match(/^SEALED .*checkpoint-\d$/gm)).toHaveLength(2);
+    expect(stderr.match(/^not sealed: \S+checkpoint-[45]: .* \[(CHECKPOINT_NOT_GOOD|PATH_NOT_FOUND)\]$/gm)).toHaveLength(2);
+    expect(stderr).toContain('error CHECKPOINT_NOT_GOOD: 2 of 4 could not be sealed: ');
+    expect(await json('seal', ...paths)).toMatchObject({
+      code: 1,
+      sealed: [
+        { step: 2, wasSealed: true },
+        { step: 6, wasSealed: true },
+      ],
+      failed: [
+        { path: paths[1], code: 'CHECKPOINT_NOT_GOOD' },
+        { path: paths[2], code: 'PATH_NOT_FOUND', hint: expect.any(String) },
+      ],
+    });
+  });
+
+  it.each([
+    ['a run', 'hf-trainer-run/data/run', '', 'holds 3 checkpoints', 'together: holdfast seal'],
+    ['a folder with several sets of files', 'tf-manager/data/run', '', 'holds 3 checkpoints', 'a folder of its own'],
+    ['one file of a set', 'tf-manager/data/run', 'ckpt-100.index', 'is one of 2 files', 'a folder of its own'],
+    ['what the files of a set begin with', 'tf-manager/data/run', 'ckpt-100', 'does not exist', 'Its files begin with ckpt-100'],
+  ])('are told how they can be sealed: %s', async (_, fixture, name, problem, wayOut) => {
+    using folder = tempFolder();
+    const run = join(folder.path, 'run');
+    cpSync(join(WHOLE, fixture), run, { recursive: true });
+    const { code, stderr } = await runCommand(['seal', join(run, name)]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(problem);
+    expect(stderr).toContain(wayOut);
+    expect(readdirSync(folder.path)).toEqual(['run']);
   });
 });
 
@@ -124,6 +192,7 @@ describe('bad input', () => {
     ['a folder that is no checkpoint', ['seal', 'empty'], 1, 'CHECKPOINT_NOT_SEALABLE'],
     ['a pin on what is not sealed', ['pin', 'empty'], 66, 'NOT_SEALED'],
     ['a prune where nothing was ever sealed', ['prune', '.', '--keep=1'], 66, 'NOT_SEALED'],
+    ['a dry run of one', ['prune', '.', '--keep=1', '--dry-run'], 66, 'NOT_SEALED'],
     ['a number that is none', ['prune', '.', '--keep=0'], 64, 'USAGE'],
     ['a duration without a unit', ['prune', '.', '--within=7'], 64, 'USAGE'],
   ])('%s is a clear error and changes nothing', async (_, [command = '', path = '', ...rest], code, name) => {

@@ -11,6 +11,7 @@ import { sealFiles } from './checksum-files.ts';
 import { checkSealed } from './check-sealed.ts';
 import type { Sealed } from './commit.ts';
 import { removeTree } from './delete-tree.ts';
+import type { DurableFs } from './durable-fs.ts';
 import { rememberSealed } from './last-good-cache.ts';
 import { at, BESIDE_SUFFIX, MANIFEST_NAME, STAGED_MANIFEST, STORE_FOLDER } from './layout.ts';
 import { formatManifest, type Manifest, MANIFEST_SCHEMA, type SealedFile } from './manifest.ts';
@@ -114,7 +115,7 @@ function sealedAt(place: Place, manifest: Manifest): Omit<Adopted, 'wasSealed'> 
 function locate({ fs, path: run }: Store, path: string): Place {
   const stat = fs.stat(path);
   if (stat === null)
-    throw new HoldfastError('PATH_NOT_FOUND', { message: `${printable(path)} does not exist`, hint: 'Check the spelling.' });
+    throw new HoldfastError('PATH_NOT_FOUND', { message: `${printable(path)} does not exist`, hint: missingHint(fs, path) });
   const name = basename(path);
   if (stat.kind === 'other') throw notSealable(path, 'is neither a file nor a directory', 'Give the checkpoint itself, not a link to it.');
   if (stat.kind === 'file') {
@@ -126,13 +127,20 @@ function locate({ fs, path: run }: Store, path: string): Place {
   return { kind: 'directory', name, root: path, path, manifestFile: join(path, MANIFEST_NAME) };
 }
 
+/** TensorFlow names a checkpoint by what its files begin with. */
+function missingHint(fs: DurableFs, path: string): string {
+  return fs.stat(`${path}.index`) === null ? 'Check the spelling.' : `${OWN_FOLDER} Its files begin with ${printable(basename(path))}.`;
+}
+
 /** The seal it has already, when it is of this run and intact. A broken or foreign one is never written over. */
 async function alreadySealed(opened: Store, place: Place, { signal }: AdoptOptions): Promise<Adopted | null> {
   const parsed = readManifestFile(opened.fs, place.manifestFile);
   if (parsed === null) return null;
   const hint = 'Remove its manifest, if you are sure that the files are good, and seal it again.';
   if (!parsed.ok) {
-    throw new HoldfastError('CHECKPOINT_NOT_GOOD', { message: `the manifest of ${printable(place.path)} ${parsed.reason}`, hint });
+    const message = `the manifest of ${printable(place.path)} ${parsed.reason}`;
+    const newer = 'Another version of Holdfast has sealed it, and can tell whether it is good.';
+    throw new HoldfastError('CHECKPOINT_NOT_GOOD', { message, hint: parsed.kind === 'foreign' ? `${newer} ${hint}` : hint });
   }
   const { manifest } = parsed;
   const store = openForWriting(opened);
@@ -202,6 +210,8 @@ async function judgeWhole(place: Place, { accept = 'resumable', signal, onBytes 
   throw notGood(place, 'is of no format that Holdfast knows', 'Seal it all the same with --accept anything.');
 }
 
+const OWN_FOLDER = 'Give every checkpoint a folder of its own, move all of its files there, and seal that folder.';
+
 function assertSealable(place: Place, checkpoints: readonly CheckpointReport[], accept: NonNullable<AdoptOptions['accept']>): void {
   const bad = checkpoints.find(({ verdict }) => !GOOD[accept].includes(verdict));
   if (bad !== undefined) {
@@ -212,12 +222,13 @@ function assertSealable(place: Place, checkpoints: readonly CheckpointReport[], 
     throw notGood(place, `is ${bad.verdict}${why === undefined ? '' : `: ${why.message}`}`, hint);
   }
   if (checkpoints.length > 1 && accept !== 'anything') {
-    throw notSealable(place.path, `holds ${checkpoints.length} checkpoints`, 'Give one of them.');
+    const isSet = checkpoints.some(({ kind }) => kind !== 'directory' && kind !== 'file');
+    const hint = isSet ? OWN_FOLDER : `Give them, one by one or together: holdfast seal ${printable(place.path)}/*`;
+    throw notSealable(place.path, `holds ${checkpoints.length} checkpoints`, hint);
   }
   const files = checkpoints[0]?.files ?? 0;
   if (place.kind === 'files' && files > 1) {
-    const hint = 'Give every checkpoint a folder of its own, and seal that.';
-    throw notSealable(place.path, `is one of ${files} files of a checkpoint`, hint);
+    throw notSealable(place.path, `is one of ${files} files of a checkpoint`, OWN_FOLDER);
   }
 }
 

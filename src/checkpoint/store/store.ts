@@ -6,7 +6,7 @@ import { excerpt, printable } from '../../core/printable.ts';
 import { isObject, parseJson } from '../json.ts';
 import { readBootId } from './boot-id.ts';
 import { type DurableFs, realFs } from './durable-fs.ts';
-import { at, STORE_FOLDER, STORE_FOLDERS } from './layout.ts';
+import { at, MANIFEST_NAME, STORE_FOLDER, STORE_FOLDERS } from './layout.ts';
 import { processIdentity } from './process-identity.ts';
 import { readSeals, runOfSeals } from './read-seals.ts';
 import { isCode, storeError } from './store-error.ts';
@@ -85,8 +85,13 @@ export function openForWriting(store: Store): OpenStore {
 
 /** Opens the folder of a run to change what is sealed there; one in which nothing ever was is refused rather than made a run. */
 export function openExistingRun(path: string, parts: Partial<World> = {}): OpenStore {
+  return openForWriting(readExistingRun(path, parts));
+}
+
+/** The same, only to look. */
+export function readExistingRun(path: string, parts: Partial<World> = {}): Store {
   const store = readRun(path, parts);
-  if (store.run !== null || readSeals(store.fs, path).length > 0) return openForWriting(store);
+  if (store.run !== null || readSeals(store.fs, path).length > 0) return store;
   throw new HoldfastError('NOT_SEALED', {
     message: `nothing was ever sealed in ${printable(path)}`,
     hint: 'Is this the folder of a run? holdfast seal PATH seals a checkpoint in it.',
@@ -158,7 +163,13 @@ function assertFolder(fs: DurableFs, path: string): void {
     if (!isCode(thrown, 'ENOTDIR')) throw storeError(thrown, 'look at', path);
     kind = 'file';
   }
-  if (kind === 'folder') return;
+  if (kind === 'folder') {
+    if (fs.stat(join(path, MANIFEST_NAME)) === null) return;
+    throw new HoldfastError('PATH_NOT_SUPPORTED', {
+      message: `${printable(path)} is a sealed checkpoint, not the folder of a run`,
+      hint: 'Give the folder it lies in.',
+    });
+  }
   if (kind === undefined) {
     throw new HoldfastError('PATH_NOT_FOUND', {
       message: `${printable(path)} does not exist`,

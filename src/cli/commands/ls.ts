@@ -25,6 +25,6 @@ export const ls = defineCommand({
       const { renderList } = await import('../store/render-list.ts');
       output.print(...renderList(report, output, clock.now()));
     }
-    return report.checkpoints.length === 0 ? EXIT.nothing : EXIT.ok;
+    return report.checkpoints.length + report.broken.length === 0 ? EXIT.nothing : EXIT.ok;
   },
 });

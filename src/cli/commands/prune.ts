@@ -39,7 +39,10 @@ export const prune = defineCommand({
         hint: 'Give --keep, --every or --within, or several of them.',
       });
     }
-    const { pruneReport } = await import('../store/prune-report.ts');
+    const [{ pruneReport }, { skippedLines }] = await Promise.all([
+      import('../store/prune-report.ts'),
+      import('../store/skipped-lines.ts'),
+    ]);
     const report = await pruneReport(path, {
       clock,
       signal,
@@ -47,6 +50,7 @@ export const prune = defineCommand({
       level: values.deep ? 'deep' : 'auto',
       isDryRun: values['dry-run'],
     });
+    for (const line of skippedLines(report.skipped)) output.note(line);
     if (output.json) output.printJson(report);
     else if (output.quiet) output.print(...report.removed.map((one) => one.path));
     else {

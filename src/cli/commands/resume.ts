@@ -24,7 +24,10 @@ export const resume = defineCommand({
   ],
 
   async run({ values, operands: [path = ''], output, clock, signal }): Promise<ExitCode> {
-    const { resumeReport, skippedLines } = await import('../store/resume-report.ts');
+    const [{ resumeReport }, { skippedLines }] = await Promise.all([
+      import('../store/resume-report.ts'),
+      import('../store/skipped-lines.ts'),
+    ]);
     const report = await resumeReport(path, {
       clock,
       signal,
@@ -33,7 +36,7 @@ export const resume = defineCommand({
       worldSize: values['world-size'],
       onProgress: (progress) => output.progress.update(progress),
     });
-    for (const line of skippedLines(report)) output.note(line);
+    for (const line of skippedLines(report.skipped)) output.note(line);
     for (const note of report.notes) output.note(note);
     if (output.json) output.printJson(report);
     else if (report.lastGood !== null) output.print(report.lastGood.path);

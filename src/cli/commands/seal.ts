@@ -3,10 +3,11 @@ import { EXIT, type ExitCode } from '../../core/exit-codes.ts';
 import { printable } from '../../core/printable.ts';
 import { defineCommand } from '../command.ts';
 import { someText, wholeNumber } from '../option-values.ts';
+import type { ProgressUpdate } from '../output/progress.ts';
 
 export const seal = defineCommand({
   description:
-    'Seals a finished checkpoint that any tool has made: reads every byte and holds it against the checksums its format stores, records a checksum of every part in a small manifest, syncs everything, and makes it the last good one. The files stay exactly as they are.',
+    'Seals a finished checkpoint that any tool has made: reads every byte and holds it against the checksums its format stores, records a checksum of every part in a small manifest, syncs everything, and makes it the last good one. The files stay exactly as they are. Of several paths each is sealed that can be.',
   operand: { name: 'PATH', description: 'A checkpoint directory, or a checkpoint that is a single file', count: 'many', complete: 'paths' },
   options: {
     run: {
@@ -47,22 +48,29 @@ export const seal = defineCommand({
   ],
 
   async run({ values, operands, output, clock, signal }): Promise<ExitCode> {
-    const { sealPath } = await import('../store/seal-path.ts');
-    const sealed = [];
-    for (const path of operands) {
-      const one = await sealPath(path, { ...values, clock, signal, onProgress: (progress) => output.progress.update(progress) });
-      sealed.push(one);
-      if (output.json) continue;
-      const { style } = output;
-      if (output.quiet) output.print(one.path);
-      else {
-        const facts = `step ${one.step} · attempt ${one.attempt} · ${one.files} ${one.files === 1 ? 'file' : 'files'} · ${formatBytes(one.bytes)}`;
-        const label = one.wasSealed ? 'STILL SEALED' : 'SEALED';
-        output.print(`${style.green(label)}  ${style.bold(printable(one.path))}`, style.dim(`  ${facts} · ${printable(one.manifest)}`));
-      }
-      for (const warning of one.warnings) output.note(`warning: ${warning}`);
-    }
-    if (output.json) output.printJson({ schema: 'holdfast.seal/1', sealed });
+    const { sealPaths, whyNotAll } = await import('../store/seal-path.ts');
+    const onProgress = (progress: ProgressUpdate): void => output.progress.update(progress);
+    const result = await sealPaths(operands, {
+      ...values,
+      clock,
+      signal,
+      onProgress,
+      onSealed(one) {
+        if (output.json) return;
+        const { style } = output;
+        if (output.quiet) output.print(one.path);
+        else {
+          const facts = `step ${one.step} · attempt ${one.attempt} · ${one.files} ${one.files === 1 ? 'file' : 'files'} · ${formatBytes(one.bytes)}`;
+          const label = one.wasSealed ? 'STILL SEALED' : 'SEALED';
+          output.print(`${style.green(label)}  ${style.bold(printable(one.path))}`, style.dim(`  ${facts} · ${printable(one.manifest)}`));
+        }
+        for (const warning of one.warnings) output.note(`warning: ${warning}`);
+      },
+      onFailed: ({ path, code, message }) => output.note(`not sealed: ${printable(path)}: ${printable(message)} [${code}]`),
+    });
+    if (output.json) output.printJson({ schema: 'holdfast.seal/1', ...result });
+    const failure = whyNotAll(operands, result);
+    if (failure !== null) throw failure;
     return EXIT.ok;
   },
 });

@@ -1,7 +1,7 @@
 import type { Skipped } from '../../checkpoint/store/last-good.ts';
 import { bytesOf, prune } from '../../checkpoint/store/prune.ts';
 import type { KeepReason, Retention } from '../../checkpoint/store/retention.ts';
-import { openExistingRun, readRun } from '../../checkpoint/store/store.ts';
+import { openExistingRun, readExistingRun } from '../../checkpoint/store/store.ts';
 import type { Clock } from '../../core/clock.ts';
 
 interface PruneOptions {
@@ -33,7 +33,7 @@ export interface PruneReport {
 
 export async function pruneReport(path: string, options: PruneOptions): Promise<PruneReport> {
   const { clock, signal, retention, level, isDryRun } = options;
-  const store = isDryRun ? readRun(path, { clock }) : openExistingRun(path, { clock });
+  const store = isDryRun ? readExistingRun(path, { clock }) : openExistingRun(path, { clock });
   const pruned = await prune(store, { retention, level, isDryRun, signal });
   const row = (checkpoint: (typeof pruned.removed)[number]): Row => ({
     path: checkpoint.path,

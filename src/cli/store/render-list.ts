@@ -56,14 +56,19 @@ function row(checkpoint: ListedCheckpoint, style: Style, nowMs: number): readonl
     `${isLastGood ? style.green('▸') : ' '} ${verdictLabel(checkpoint.verdict, style)}`,
     String(checkpoint.step),
     String(checkpoint.attempt),
-    formatDuration(Math.max(0, nowMs - Date.parse(checkpoint.sealedAt))),
+    // A clock that jumped back makes it negative; parts of a second say nothing.
+    formatDuration(Math.max(1000, Math.round((nowMs - Date.parse(checkpoint.sealedAt)) / 1000) * 1000)),
     formatBytes(checkpoint.bytes),
     where.join(', '),
     [printable(checkpoint.name), ...marks.filter((mark) => mark !== '')].join('  '),
   ];
 }
 
-function conclusion({ lastGood, checkpoints }: ListReport, style: Style): string {
+function conclusion({ lastGood, checkpoints, broken }: ListReport, style: Style): string {
   if (lastGood !== null) return `A run resumes from ${style.bold(printable(lastGood))}.`;
-  return checkpoints.length === 0 ? 'Nothing is sealed here.' : style.red('There is nothing good to resume from.');
+  if (checkpoints.length + broken.length === 0) return 'Nothing is sealed here.';
+  if (checkpoints.length > 0 && checkpoints.every(({ isRolledBack }) => isRolledBack)) {
+    return 'A run starts fresh: it was rolled back from everything that is sealed here. holdfast rollback RUN --undo takes that back.';
+  }
+  return style.red('There is nothing good to resume from.');
 }

@@ -2,7 +2,6 @@ import type { CheckLevel } from '../../checkpoint/store/check-sealed.ts';
 import { lastGood, type LastGood, type Skipped } from '../../checkpoint/store/last-good.ts';
 import { readRun } from '../../checkpoint/store/store.ts';
 import type { Clock } from '../../core/clock.ts';
-import { printable } from '../../core/printable.ts';
 import type { ProgressUpdate } from '../output/progress.ts';
 
 interface ResumeOptions {
@@ -87,25 +86,9 @@ function notesOf({ checkpoint, because, warning, scan }: LastGood, worldSize: nu
   const saved = checkpoint?.manifest.worldSize ?? null;
   if (worldSize !== null && saved !== null && saved !== worldSize) notes.push(`saved by ${count(saved, 'rank')}, resumed by ${worldSize}`);
   if (checkpoint !== null && scan.rolledBack.length > 0)
-    notes.push(`${count(scan.rolledBack.length, 'checkpoint')} that the run was rolled back from left out`);
+    notes.push(`left out: ${count(scan.rolledBack.length, 'checkpoint')} that the run was rolled back from`);
   return notes;
 }
-
-/** A line for each checkpoint that was not taken. */
-export function skippedLines({ skipped }: ResumeReport): readonly string[] {
-  return skipped.map(({ name, state, code, reason, quarantined }) => {
-    const where = quarantined === null ? '' : `; moved to ${printable(quarantined)}`;
-    return `${printable(name)} was not taken (${STATES[state]}): ${reason} [${code}]${where}`;
-  });
-}
-
-const STATES: Readonly<Record<Skipped['state'], string>> = {
-  bad: 'bad',
-  doubted: 'in doubt',
-  unreadable: 'cannot be read, which proves nothing',
-  busy: 'is being written',
-  'not-judged': 'cannot be judged',
-};
 
 function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;

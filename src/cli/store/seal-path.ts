@@ -3,6 +3,9 @@ import { adopt } from '../../checkpoint/store/adopt.ts';
 import { readRun } from '../../checkpoint/store/store.ts';
 import { storageConcerns } from '../../checkpoint/store/suitability.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { ErrorCode } from '../../core/error-codes.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import { EXIT } from '../../core/exit-codes.ts';
 import type { ProgressUpdate } from '../output/progress.ts';
 
 interface SealOptions {
@@ -32,7 +35,54 @@ interface SealedReport {
   readonly warnings: readonly string[];
 }
 
-export async function sealPath(path: string, options: SealOptions): Promise<SealedReport> {
+/** One that could not be sealed. */
+interface FailedSeal {
+  readonly path: string;
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint: string | null;
+}
+
+interface SealResult {
+  readonly sealed: readonly SealedReport[];
+  readonly failed: readonly FailedSeal[];
+}
+
+interface SealEvents {
+  readonly onSealed: (sealed: SealedReport) => void;
+  /** Told of one among several; when there is only one path the error says it all. */
+  readonly onFailed: (failed: FailedSeal) => void;
+}
+
+/** Seals one after the other. What is wrong with one checkpoint does not keep the others from being sealed; what is wrong with the volume does. */
+export async function sealPaths(paths: readonly string[], options: SealOptions & SealEvents): Promise<SealResult> {
+  const sealed: SealedReport[] = [];
+  const failed: FailedSeal[] = [];
+  for (const path of paths) {
+    try {
+      const one = await sealPath(path, options);
+      sealed.push(one);
+      options.onSealed(one);
+    } catch (thrown) {
+      if (!(thrown instanceof HoldfastError) || (thrown.exitCode !== EXIT.no && thrown.exitCode !== EXIT.noInput)) throw thrown;
+      const { code, message, hint = null } = thrown;
+      failed.push({ path, code, message, hint });
+      if (paths.length > 1) options.onFailed({ path, code, message, hint });
+    }
+  }
+  return { sealed, failed };
+}
+
+/** The error that ends the command when something could not be sealed, or null. */
+export function whyNotAll(paths: readonly string[], { failed }: SealResult): HoldfastError | null {
+  const [first] = failed;
+  if (first === undefined) return null;
+  const { code, message, hint } = first;
+  const count = paths.length === 1 ? '' : `${failed.length} of ${paths.length} could not be sealed: `;
+  return new HoldfastError(code, { message: `${count}${message}`, ...(hint === null ? {} : { hint }) });
+}
+
+async function sealPath(path: string, options: SealOptions): Promise<SealedReport> {
   const { clock, signal, step, attempt } = options;
   const store = readRun(options.run ?? dirname(resolve(path)), { clock });
   const { manifest, ...sealed } = await adopt(store, path, {
