@@ -7,7 +7,7 @@ import type { ObjectPlan, ObjectStore, PartBody, RangeSink } from '../../src/che
 import { compareStored, planObject } from '../../src/checkpoint/ship/plan.ts';
 import { UNLIMITED } from '../../src/checkpoint/ship/rate-limit.ts';
 import { PART_BYTES } from '../../src/checkpoint/store/manifest.ts';
-import { tempFolder } from '../support/temp-folder.ts';
+import { MEMORY, tempFolder } from '../support/temp-folder.ts';
 
 /** A backend to hold against the contract: every call opens it anew, as another process would. */
 export interface Subject {
@@ -154,7 +154,7 @@ interface Source extends AsyncDisposable {
 
 /** A file with these bytes, and how it would be shipped. */
 async function sourceOf(bytes: Buffer): Promise<Source> {
-  const folder = tempFolder();
+  const folder = tempFolder(MEMORY);
   const path = join(folder.path, 'file');
   await writeFile(path, bytes);
   const file = await open(path);

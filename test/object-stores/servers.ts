@@ -58,8 +58,9 @@ const LAUNCHES: Readonly<Record<ServerName, Launch>> = {
   },
 };
 
-export async function startServer(binaries: string, name: ServerName): Promise<Server> {
-  const folder = tempFolder();
+/** Starts one; what it holds lies in a folder of its own below `parent`, and goes with it. */
+export async function startServer(binaries: string, name: ServerName, parent?: string): Promise<Server> {
+  const folder = tempFolder(parent);
   const port = await freePort();
   // For all three a folder is a bucket.
   mkdirSync(join(folder.path, BUCKET));

@@ -1,10 +1,10 @@
 import { afterAll, describe } from 'vitest';
-import { tempFolder } from '../support/temp-folder.ts';
+import { MEMORY, tempFolder } from '../support/temp-folder.ts';
 import { shipSuite } from './ship-suite.ts';
 import { shipTogetherSuite } from './ship-together-suite.ts';
 
 describe('ship and fetch with a folder', () => {
-  const folder = tempFolder();
+  const folder = tempFolder(MEMORY);
   afterAll(() => folder[Symbol.dispose]());
   const place = () => ({ base: `file://${folder.path}`, env: {} });
   shipSuite(place);

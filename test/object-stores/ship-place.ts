@@ -3,6 +3,7 @@ import type { ObjectStore } from '../../src/checkpoint/ship/backend.ts';
 import { parseLocation } from '../../src/checkpoint/ship/location.ts';
 import { openStore } from '../../src/checkpoint/ship/open-store.ts';
 import { realClock } from '../../src/core/clock.ts';
+import { millis } from '../../src/core/duration.ts';
 import { createRng } from '../../src/core/rng.ts';
 import { start } from './ship-process.ts';
 import { FILES } from './shippable-run.ts';
@@ -15,12 +16,18 @@ export interface Place {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export function openAt(url: string, env: Readonly<Record<string, string>>): ObjectStore {
+export function openAt(url: string, env: Readonly<Record<string, string>>, time: Partial<Record<'now', () => number>> = {}): ObjectStore {
   const location = parseLocation(url);
   if (!location.ok) throw new Error(location.reason);
   const { signal } = new AbortController();
   const memory = { get: () => null, set() {}, delete() {} };
-  return openStore(location.value, { env: { HOME: '/nonexistent', ...env }, clock: realClock, rng: createRng(1), signal, memory });
+  return openStore(location.value, {
+    env: { HOME: '/nonexistent', ...env },
+    clock: { ...realClock, now: () => millis(time.now?.() ?? Date.now()) },
+    rng: createRng(1),
+    signal,
+    memory,
+  });
 }
 
 /** Beginnings of uploads, of every file a checkpoint may have; asking removes them. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tempFolder } from '../support/temp-folder.ts';
+import { MEMORY, tempFolder } from '../support/temp-folder.ts';
 import { type Fault, startFaultProxy } from './fault-proxy.ts';
 import { findServers, SECRET_KEY, type Server, type ServerName, startServer } from './servers.ts';
 import { orphans, rng } from './ship-place.ts';
@@ -33,7 +33,7 @@ export function shipServerSuite(name: ServerName): void {
 
 function refusals(name: ServerName, server: () => Server): void {
   it('tells a bucket that does not exist', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     await sealCheckpoint(join(folder.path, 'run'), 1, { 'a.dat': 10 });
     const { stderr, code } = await runHoldfast(['ship', join(folder.path, 'run'), `${server().scheme}://no-such-bucket/x`], server().env);
     expect(stderr).toContain('BUCKET_NOT_FOUND');
@@ -41,7 +41,7 @@ function refusals(name: ServerName, server: () => Server): void {
   });
 
   it.runIf(name !== 'fake-gcs-server')('tells wrong credentials, and never prints them', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 1, { 'a.dat': 10 });
     const wrong = [
@@ -59,7 +59,7 @@ function refusals(name: ServerName, server: () => Server): void {
 
 function faults(server: () => Server): void {
   async function through(decide: Parameters<typeof startFaultProxy>[1]) {
-    const folder = tempFolder();
+    const folder = tempFolder(MEMORY);
     const proxy = await startFaultProxy(server().port, decide);
     const env = { ...server().env, [server().endpointVariable]: proxy.url };
     const run = join(folder.path, 'run');

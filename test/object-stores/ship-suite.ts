@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { formatManifest, type Manifest } from '../../src/checkpoint/store/manifest.ts';
-import { tempFolder } from '../support/temp-folder.ts';
+import { safetensorsFile } from '../support/make-safetensors.ts';
+import { MEMORY, tempFolder } from '../support/temp-folder.ts';
 import { killed, openAt, orphans, type Place } from './ship-place.ts';
 import { digests, runHoldfast, start } from './ship-process.ts';
 import { FILES, sealCheckpoint } from './shippable-run.ts';
@@ -21,7 +22,7 @@ export function shipSuite(place: () => Place): void {
   const fresh = () => ({ url: `${place().base}/prefix-${++counter}`, env: place().env });
 
   it('ships a checkpoint, points at it, remembers it, and brings it back byte for byte', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 100);
@@ -47,7 +48,7 @@ export function shipSuite(place: () => Place): void {
   });
 
   it('killed at any moment, goes on where it was and leaves no upload behind', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 100);
@@ -73,7 +74,7 @@ export function shipSuite(place: () => Place): void {
   });
 
   it('removes what a killed ship of another checkpoint had begun', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 100);
@@ -86,22 +87,21 @@ export function shipSuite(place: () => Place): void {
   });
 
   it('Ctrl-C ends a ship at once, and the next one goes on', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 100);
-    const { child, ended, begun } = start(['ship', run, url, '--limit', '20MiB/s', '--progress=json'], env);
+    const { child, ended, begun } = start(['ship', run, url, '--limit', '100KiB/s', '--progress=json'], env);
     await begun;
-    const asked = Date.now();
+    // By itself it would take twenty minutes.
     child.kill('SIGINT');
     expect((await ended).code).toBe(130);
-    expect(Date.now() - asked).toBeLessThan(3000);
     expect((await runHoldfast(['ship', run, url], env)).code).toBe(0);
     expect(await orphans(url, env, 'step-100')).toBe(0);
   });
 
   it('the pointer never goes back, whichever attempt ships last', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     for (const step of [10, 20, 30]) await sealCheckpoint(run, step, { 'a.dat': 100 });
@@ -116,7 +116,7 @@ export function shipSuite(place: () => Place): void {
   });
 
   it('several who ship at once agree', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     for (const step of [1, 2, 3]) await sealCheckpoint(run, step, { 'a.dat': 3_000_000, 'b.dat': 100 });
@@ -127,7 +127,7 @@ export function shipSuite(place: () => Place): void {
   });
 
   it('does not ship what is no longer what was sealed', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 100);
@@ -144,7 +144,7 @@ export function shipSuite(place: () => Place): void {
   });
 
   it('a prefix belongs to one run, and a folder too', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const [one, two] = [join(folder.path, 'one'), join(folder.path, 'two')];
     await sealCheckpoint(one, 1, { 'a.dat': 10 });
@@ -156,7 +156,7 @@ export function shipSuite(place: () => Place): void {
   });
 
   it('a remote manifest that names files elsewhere writes nothing', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 1, { 'a.dat': 10 });
@@ -172,7 +172,7 @@ export function shipSuite(place: () => Place): void {
   });
 
   it('a remote manifest whose save is called like a path writes nothing elsewhere', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const [run, back] = [join(folder.path, 'run'), join(folder.path, 'a/b/back')];
     await sealCheckpoint(run, 1, { 'a.dat': 10 });
@@ -187,8 +187,28 @@ export function shipSuite(place: () => Place): void {
     expect(readdirSync(join(folder.path, 'a'))).toEqual(['b']);
   });
 
+  it('a checkpoint that is a single file goes there and back with its manifest beside it', async () => {
+    using folder = tempFolder(MEMORY);
+    const { url, env } = fresh();
+    const [run, back] = [join(folder.path, 'run'), join(folder.path, 'back')];
+    mkdirSync(run);
+    writeFileSync(join(run, 'model.safetensors'), safetensorsFile({ weight: 9_000_000 }));
+    expect((await runHoldfast(['seal', join(run, 'model.safetensors'), '--step', '7'], env)).stderr).not.toContain('error');
+    const shipped = await runHoldfast(['ship', run, url, '--json'], env);
+    expect(JSON.parse(shipped.stdout)).toMatchObject({ checkpoints: [{ name: 'model.safetensors', state: 'shipped', files: 1 }] });
+    expect(JSON.parse((await runHoldfast(['fetch', url, back, '--json'], env)).stdout)).toMatchObject({
+      name: 'model.safetensors',
+      step: 7,
+    });
+    for (const name of ['model.safetensors', 'model.safetensors.holdfast.json'])
+      expect(readFileSync(join(back, name)).equals(readFileSync(join(run, name)))).toBe(true);
+    expect((await runHoldfast(['resume', back, '--look-only'], env)).stdout.trim()).toBe(join(back, 'model.safetensors'));
+    expect(JSON.parse((await runHoldfast(['fetch', url, back, '--json'], env)).stdout)).toMatchObject({ state: 'already' });
+    expect(readdirSync(join(back, '.holdfast')).includes('fetching')).toBe(false);
+  });
+
   it('fetches nothing over something else of the same name', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const [run, back] = [join(folder.path, 'run'), join(folder.path, 'back')];
     await sealCheckpoint(run, 1, { 'a.dat': 10 });

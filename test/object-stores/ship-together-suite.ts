@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { tempFolder } from '../support/temp-folder.ts';
+import { MEMORY, tempFolder } from '../support/temp-folder.ts';
 import { killed, orphans, type Place } from './ship-place.ts';
 import { digests, type Ended, runHoldfast, start } from './ship-process.ts';
 import { FILES, sealCheckpoint } from './shippable-run.ts';
@@ -28,7 +28,7 @@ export function shipTogetherSuite(place: () => Place): void {
   const fresh = () => ({ url: `${place().base}/together-${++counter}`, env: place().env });
 
   it('of two who ship the same checkpoint at once one sends it, and the other waits and finds it there', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 100);
@@ -47,7 +47,7 @@ export function shipTogetherSuite(place: () => Place): void {
   });
 
   it('a ship leaves alone what another process is sending, however often it cleans up', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 100);
@@ -64,7 +64,7 @@ export function shipTogetherSuite(place: () => Place): void {
   });
 
   it('what a killed process was sending is taken over by the next one, at once', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 100);
@@ -78,7 +78,7 @@ export function shipTogetherSuite(place: () => Place): void {
   });
 
   it('of two who fetch the same checkpoint into one folder both have it', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const [run, back] = [join(folder.path, 'run'), join(folder.path, 'back')];
     await sealCheckpoint(run, 100);

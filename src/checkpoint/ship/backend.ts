@@ -1,4 +1,5 @@
 import type { FileRange } from './http/body.ts';
+import type { BodySink } from './http/client.ts';
 
 /** A piece of an object that is sent at once. */
 export interface PlannedPart {
@@ -83,10 +84,9 @@ export interface ObjectStore extends AsyncDisposable {
   removeOldUploads(olderThanMs: number, spared: ReadonlySet<string>): Promise<number>;
 }
 
-export interface RangeSink {
+export interface RangeSink extends BodySink {
   /** A try begins: what came before is void. */
   restart(): void;
-  write(bytes: Buffer): Promise<void>;
 }
 
 /** Remembers between processes what a store cannot tell itself: the addresses of uploads in progress. They are secrets. */

@@ -5,23 +5,18 @@ import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { PART_BYTES, type SealedFile } from '../store/manifest.ts';
 import type { ObjectStore } from './backend.ts';
-import type { RateLimit } from './rate-limit.ts';
+import { RangeWriter, type RangeWriterOptions } from './range-writer.ts';
 import { forEachAtOnce, type Slots } from './slots.ts';
 
 /** A request covers this many sealed parts at most. */
 const PARTS_PER_RANGE = 4;
 /** How often a range whose bytes are wrong is asked for again. */
 const MAX_TRIES = 3;
-/** Small pieces off the network are put together before they are written. */
-const WRITE_BYTES = 1024 * 1024;
 
-export interface FetchFileOptions {
+export interface FetchFileOptions extends RangeWriterOptions {
   readonly remote: ObjectStore;
   readonly slots: Slots;
   readonly parallel: number;
-  readonly limit: RateLimit;
-  readonly signal: AbortSignal;
-  readonly onBytes: (bytes: number) => void;
 }
 
 /** Brings one file: what an earlier run left and is right stays, the rest is downloaded, compared with the seal on the way, and synced. */
@@ -103,8 +98,12 @@ async function fetchRange(
   const size = Math.min(count * PART_BYTES, file.size - offset);
   for (let tries = 1; ; tries++) {
     const writer = new RangeWriter(handle, { offset, size }, options);
-    await remote.readRange(key, { offset, size }, writer);
-    await writer.flush();
+    try {
+      await remote.readRange(key, { offset, size }, writer);
+      await writer.flush();
+    } finally {
+      await writer.close();
+    }
     const wrong = writer.sums.findIndex((sum, index) => sum !== file.crc32c[first + index]);
     if (writer.received === size && wrong < 0) return size;
     writer.restart();
@@ -117,75 +116,4 @@ function mismatch(where: string, offset: number): HoldfastError {
     message: `${printable(where)} does not have the bytes that were sealed, from ${offset} on`,
     hint: 'Nothing was put in place. Fetch an older checkpoint with --checkpoint, and ship this one again from where it is whole.',
   });
-}
-
-/** Writes what comes into the file, at its place, and sums it up part by part. */
-class RangeWriter {
-  received = 0;
-  sums: string[] = [];
-  #sum = 0;
-  #held = 0;
-  #buffer = Buffer.allocUnsafeSlow(WRITE_BYTES);
-  #spare = Buffer.allocUnsafeSlow(WRITE_BYTES);
-  #writing: Promise<void> = Promise.resolve();
-  readonly #handle: FileHandle;
-  readonly #range: { readonly offset: number; readonly size: number };
-  readonly #options: FetchFileOptions;
-
-  constructor(handle: FileHandle, range: { readonly offset: number; readonly size: number }, options: FetchFileOptions) {
-    this.#handle = handle;
-    this.#range = range;
-    this.#options = options;
-  }
-
-  /** A new try: what came before is void. */
-  restart(): void {
-    this.#options.onBytes(-this.received);
-    this.received = 0;
-    this.sums = [];
-    this.#sum = 0;
-    this.#held = 0;
-  }
-
-  async write(bytes: Buffer): Promise<void> {
-    if (this.received + bytes.length > this.#range.size)
-      throw new HoldfastError('REMOTE_INVALID', { message: 'the store sent more bytes than were asked for' });
-    await this.#options.limit.take(bytes.length, this.#options.signal);
-    this.#options.onBytes(bytes.length);
-    for (let at = 0; at < bytes.length; ) {
-      const room = Math.min(WRITE_BYTES - this.#held, bytes.length - at);
-      bytes.copy(this.#buffer, this.#held, at, at + room);
-      this.#held += room;
-      this.received += room;
-      at += room;
-      if (this.#held === WRITE_BYTES) await this.#writeOut();
-    }
-  }
-
-  async flush(): Promise<void> {
-    if (this.#held > 0) await this.#writeOut();
-    await this.#writing;
-    if (this.received % PART_BYTES !== 0) this.sums.push(hex32(this.#sum));
-  }
-
-  /** One buffer is written while the other is filled. Parts end where a buffer does. */
-  async #writeOut(): Promise<void> {
-    await this.#writing;
-    const full = this.#buffer.subarray(0, this.#held);
-    const position = this.#range.offset + this.received - this.#held;
-    this.#sum = crc32c(full, this.#sum);
-    if (this.received % PART_BYTES === 0) {
-      this.sums.push(hex32(this.#sum));
-      this.#sum = 0;
-    }
-    [this.#buffer, this.#spare] = [this.#spare, this.#buffer];
-    this.#held = 0;
-    this.#writing = writeAll(this.#handle, full, position);
-    // Seen by whoever waits for it next.
-    this.#writing.catch(() => {});
-  }
-}
-
-async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let at = 0; at < bytes.length; ) at += (await handle.write(bytes, at, bytes.length - at, position + at)).bytesWritten;
 }

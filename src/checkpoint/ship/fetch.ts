@@ -17,6 +17,7 @@ import { openClaims } from './claim/claims.ts';
 import { fetchFile } from './fetch-file.ts';
 import { type CheckpointKind, fileKey, manifestKey } from './keys.ts';
 import { readPointer } from './pointer.ts';
+import { BlockPool } from './range-writer.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { forEachAtOnce, Slots } from './slots.ts';
 
@@ -150,10 +151,21 @@ function openFolder(folder: string, run: string): OpenStore {
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolders(folder);
   } catch (thrown) {
     // A file in the way is told by who opens the folder.
     if (!isCode(thrown, 'EEXIST', 'ENOTDIR')) throw storeError(thrown, 'make', folder);
+  }
+}
+
+/** Step by step, because the runtime's own way calls a volume that cannot be written a folder that is not there. */
+function makeFolders(folder: string): void {
+  try {
+    mkdirSync(folder);
+  } catch (thrown) {
+    if (!isCode(thrown, 'ENOENT') || dirname(folder) === folder) throw thrown;
+    makeFolders(dirname(folder));
+    mkdirSync(folder);
   }
 }
 
@@ -171,6 +183,7 @@ function isAlreadyThere({ fs, path }: OpenStore, { name, kind, manifest }: Remot
 async function fetchFiles(staging: string, { name, kind, manifest }: RemoteCheckpoint, options: FetchOptions): Promise<number> {
   const { remote, stop, signal, limit, parallel, onProgress } = options;
   const slots = new Slots(parallel);
+  const blocks = new BlockPool();
   const total = manifest.files.reduce((sum, { size }) => sum + size, 0);
   let [done, received] = [0, 0];
   const data = join(staging, 'data');
@@ -182,11 +195,7 @@ async function fetchFiles(staging: string, { name, kind, manifest }: RemoteCheck
       onProgress?.({ done, total, current: file.path });
     };
     const bytes = await fetchFile(join(data, file.path), fileKey(name, kind, file.path), file, {
-      remote,
-      slots,
-      parallel,
-      limit,
-      signal,
+      ...{ remote, slots, blocks, parallel, limit, signal },
       onBytes,
     });
     received += bytes;

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, parseJson } from '../json.ts';
 import { isTransientStatus, RequestFailure } from './failure.ts';
 import type { HttpClient } from './http/client.ts';
-import { parseOrigin } from './http/connect.ts';
+import { parseOrigin } from './http/origin.ts';
 import { type Retrying, withRetries } from './retry.ts';
 
 /** A question to a service that hands out credentials. Answers are never quoted in errors: they may hold secrets. */

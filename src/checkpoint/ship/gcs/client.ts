@@ -2,8 +2,8 @@ import { isObject, type JsonObject, parseJson } from '../../json.ts';
 import { isTransientStatus, RequestFailure } from '../failure.ts';
 import type { Fresh } from '../fresh.ts';
 import type { Body } from '../http/body.ts';
-import type { HttpClient, HttpResponse } from '../http/client.ts';
-import type { Origin } from '../http/connect.ts';
+import type { BodySink, HttpClient, HttpResponse } from '../http/client.ts';
+import type { Origin } from '../http/origin.ts';
 import { type Retrying, withRetries } from '../retry.ts';
 import type { AccessToken } from './credentials.ts';
 
@@ -15,7 +15,7 @@ export interface GcsCall {
   readonly origin?: Origin;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Body;
-  readonly sink?: (bytes: Buffer) => Promise<void>;
+  readonly sink?: BodySink;
   readonly maxBytes?: number;
   readonly expectedBytes?: number;
   readonly restart?: () => void;

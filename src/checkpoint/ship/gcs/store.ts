@@ -75,7 +75,7 @@ export class GcsStore implements ObjectStore {
         method: 'GET',
         path: `${this.#object(key)}?alt=media`,
         headers: { range: `bytes=${offset}-${offset + size - 1}` },
-        sink: (bytes) => sink.write(bytes),
+        sink,
         restart: () => sink.restart(),
         expectedBytes: size,
       }),

@@ -1,6 +1,6 @@
 import type { ObjectPlan, PartBody, PlannedPart, Upload, UploadMemory } from '../backend.ts';
 import { RequestFailure, UPLOAD_GONE, WRONG_BYTES } from '../failure.ts';
-import { type Origin, parseOrigin } from '../http/connect.ts';
+import { type Origin, parseOrigin } from '../http/origin.ts';
 import { compareStored, encodeCrc32c } from '../plan.ts';
 import { withRetries } from '../retry.ts';
 import { type GcsClient, jsonOf } from './client.ts';

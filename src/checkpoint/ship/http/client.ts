@@ -1,10 +1,12 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Clock } from '../../../core/clock.ts';
-import { systemCode, toError } from '../../../core/errors.ts';
+import { HoldfastError, systemCode, toError } from '../../../core/errors.ts';
 import { RequestFailure } from '../failure.ts';
 import { type Body, bodySize, sendBody } from './body.ts';
-import { hostHeader, type Origin, type Routes } from './connect.ts';
+import type { Routes } from './connect.ts';
+import { hostHeader, type Origin } from './origin.ts';
+import type { DirectSink } from './raw-get.ts';
 
 export interface HttpRequest {
   readonly method: string;
@@ -14,13 +16,19 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Body;
   /** Takes the bytes of a successful answer as they come; without one they are collected. */
-  readonly sink?: (bytes: Buffer) => Promise<void>;
+  readonly sink?: BodySink;
   /** Most bytes of an answer that is collected. */
   readonly maxBytes?: number;
   /** Bytes that are expected to move in either direction; the deadline grows with them. */
   readonly expectedBytes?: number;
   /** Instead of the usual deadline. */
   readonly deadlineMs?: number;
+}
+
+export interface BodySink {
+  write(bytes: Buffer): Promise<void>;
+  /** Where exactly the expected bytes can be put without a copy. */
+  readonly direct?: DirectSink | undefined;
 }
 
 export interface HttpResponse {
@@ -60,7 +68,8 @@ export function createHttpClient(routes: Routes, clock: Clock, deadlines: Deadli
         () => undefined,
       );
       try {
-        return await exchange(request, { routes, idleMs: deadlines.idleMs, signal: either });
+        const how = { routes, idleMs: deadlines.idleMs, signal: either };
+        return (await readDirectly(request, how)) ?? (await exchange(request, how));
       } catch (thrown) {
         signal.throwIfAborted();
         throw asFailure(stop.signal.aborted ? stop.signal.reason : thrown, request.origin);
@@ -129,6 +138,14 @@ async function exchange(request: HttpRequest, { routes, idleMs, signal }: Exchan
   return result;
 }
 
+/** Null when it cannot be done this way; nothing has been put into the sink then. */
+async function readDirectly(request: HttpRequest, { routes, ...options }: Exchange): Promise<HttpResponse | null> {
+  const { method, origin, path, headers, sink, expectedBytes: size } = request;
+  if (sink?.direct === undefined || size === undefined || method !== 'GET' || !routes.to(origin).isDirect) return null;
+  const isRead = await routes.raw.get({ origin, path, headers, size, sink: sink.direct }, options);
+  return isRead ? { status: 206, headers: {}, body: Buffer.alloc(0) } : null;
+}
+
 async function receive(response: http.IncomingMessage, { sink, maxBytes = MAX_BODY, method }: HttpRequest): Promise<HttpResponse> {
   const { headers } = response;
   const status = response.statusCode ?? 0;
@@ -138,7 +155,7 @@ async function receive(response: http.IncomingMessage, { sink, maxBytes = MAX_BO
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       length += chunk.length;
-      if (isTaken) await sink(chunk);
+      if (isTaken) await sink.write(chunk);
       else if (length <= (status < 300 ? maxBytes : MAX_BODY)) chunks.push(chunk);
       else
         throw new RequestFailure({
@@ -176,7 +193,7 @@ const LASTING =
 const OWN_WORDS = new Set(['ETIMEDOUT', 'PROXY_REFUSED']);
 
 function asFailure(thrown: unknown, origin: Origin): Error {
-  if (thrown instanceof RequestFailure) return thrown;
+  if (thrown instanceof RequestFailure || thrown instanceof HoldfastError) return thrown;
   const error = toError(thrown);
   const code = systemCode(thrown);
   // An error without a code, or of the local file, is nothing the network can mend.

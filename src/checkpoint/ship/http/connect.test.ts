@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Origin, proxyFor } from './connect.ts';
+import { proxyFor } from './connect.ts';
+import type { Origin } from './origin.ts';
 
 const S3: Origin = { protocol: 'https:', host: 's3.eu-west-1.amazonaws.com', port: 443 };
 

@@ -5,15 +5,10 @@ import type { Duplex } from 'node:stream';
 import * as tls from 'node:tls';
 import { HoldfastError } from '../../../core/errors.ts';
 import { printable } from '../../../core/printable.ts';
+import { hostHeader, type Origin, parseOrigin } from './origin.ts';
+import { RawConnections } from './raw-get.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
-
-/** Where a request goes. */
-export interface Origin {
-  readonly protocol: 'http:' | 'https:';
-  readonly host: string;
-  readonly port: number;
-}
 
 export interface Proxy extends Origin {
   /** `Basic …`, null when the proxy's address names no user. */
@@ -24,25 +19,16 @@ export interface Route {
   readonly agent: http.Agent;
   /** Set when a plain request must name the whole address to a proxy. */
   readonly proxy: Proxy | null;
+  /** No proxy of any kind is in between. */
+  readonly isDirect: boolean;
 }
 
 /** Connections that are kept for the next request, by where they go. */
 export interface Routes {
   to(origin: Origin): Route;
+  /** For large answers from places that are reached directly. */
+  readonly raw: RawConnections;
   close(): void;
-}
-
-export function parseOrigin(text: string): Origin | null {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
-  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-  return { protocol: url.protocol, host: url.hostname.replace(/^\[|\]$/g, ''), port };
-}
-
-/** `host` or `host:port` as the Host header has it: without the port everybody assumes. */
-export function hostHeader({ protocol, host, port }: Origin): string {
-  const name = host.includes(':') ? `[${host}]` : host;
-  return port === (protocol === 'https:' ? 443 : 80) ? name : `${name}:${port}`;
 }
 
 /** The proxy that the environment asks for, by the rules of curl: lower case first, `NO_PROXY` a list of names, suffixes or `*`. */
@@ -101,11 +87,14 @@ export function createRoutes(env: Env): Routes {
   const make = (origin: Origin): Route => {
     const proxy = proxyFor(origin, env);
     const options = { keepAlive: true, maxSockets: MAX_SOCKETS, noDelay: true };
-    if (origin.protocol === 'http:') return { agent: new http.Agent(options), proxy };
+    const isDirect = proxy === null;
+    if (origin.protocol === 'http:') return { agent: new http.Agent(options), proxy, isDirect };
     const secure = { ...options, ...(ca === null ? {} : { ca: [...ca] }) };
-    return { agent: proxy === null ? new https.Agent(secure) : new TunnelAgent(proxy, secure), proxy: null };
+    return { agent: proxy === null ? new https.Agent(secure) : new TunnelAgent(proxy, secure), proxy: null, isDirect };
   };
+  const raw = new RawConnections(ca);
   return {
+    raw,
     to(origin) {
       const key = `${origin.protocol}//${hostHeader(origin)}`;
       const route = made.get(key) ?? make(origin);
@@ -115,6 +104,7 @@ export function createRoutes(env: Env): Routes {
     close() {
       for (const { agent } of made.values()) agent.destroy();
       made.clear();
+      raw.close();
     },
   };
 }

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isTransientStatus, RequestFailure } from '../failure.ts';
 import type { Fresh } from '../fresh.ts';
 import type { Body } from '../http/body.ts';
-import type { HttpClient, HttpResponse } from '../http/client.ts';
-import { hostHeader, type Origin } from '../http/connect.ts';
+import type { BodySink, HttpClient, HttpResponse } from '../http/client.ts';
+import { hostHeader, type Origin } from '../http/origin.ts';
 import { type Retrying, withRetries } from '../retry.ts';
 import { type AwsCredentials, EMPTY_PAYLOAD, encodePath, encodeQuery, signRequest, UNSIGNED_PAYLOAD } from './sign.ts';
 import { xmlText } from './xml.ts';
@@ -25,7 +25,7 @@ export interface S3Call {
   readonly query?: readonly (readonly [string, string])[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Body;
-  readonly sink?: (bytes: Buffer) => Promise<void>;
+  readonly sink?: BodySink;
   readonly maxBytes?: number;
   readonly expectedBytes?: number;
   /** Before every try. */

@@ -51,7 +51,7 @@ export class S3Store implements ObjectStore {
         method: 'GET',
         key: this.#full(key),
         headers: { range: `bytes=${offset}-${offset + size - 1}` },
-        sink: (bytes) => sink.write(bytes),
+        sink,
         restart: () => sink.restart(),
         expectedBytes: size,
       }),

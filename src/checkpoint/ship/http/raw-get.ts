@@ -1,0 +1,191 @@
+import * as net from 'node:net';
+import * as tls from 'node:tls';
+import { hostHeader, type Origin } from './origin.ts';
+
+/** Takes the bytes of an answer where they shall be in the end. */
+export interface DirectSink {
+  /** Where the next bytes go; never empty before all of them have come. */
+  room(): Buffer;
+  /** So many bytes lie at the beginning of the last room. A promise: nothing may be put there before it is kept. */
+  filled(count: number): Promise<void> | null;
+}
+
+export interface RawGet {
+  readonly origin: Origin;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The exact length of the answer; anything else is none. */
+  readonly size: number;
+  readonly sink: DirectSink;
+}
+
+export interface RawOptions {
+  readonly idleMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Longer heads of answers are left to the ordinary client. */
+const HEAD_BYTES = 32 * 1024;
+
+/**
+ * Large answers, read straight into the caller's memory. The runtime's own client hands every 64 KiB over in memory of its own, which has to be made,
+ * copied and thrown away: for bytes that only pass through, that is most of what they cost.
+ */
+export class RawConnections {
+  readonly #ca: readonly string[] | null;
+  readonly #idle = new Map<string, Connection[]>();
+
+  constructor(ca: readonly string[] | null) {
+    this.#ca = ca;
+  }
+
+  /** False when the answer is not the plain one that was expected: then whoever understands all of HTTP shall ask again. */
+  async get(request: RawGet, options: RawOptions): Promise<boolean> {
+    const head = formatHead(request);
+    if (head === null) return false;
+    const name = hostHeader(request.origin);
+    const idle = this.#idle.get(name) ?? [];
+    this.#idle.set(name, idle);
+    let connection = idle.pop();
+    while (connection?.isReusable === false) connection = idle.pop();
+    connection ??= new Connection(request.origin, this.#ca);
+    const isWhole = await connection.exchange(head, request, options);
+    if (isWhole) idle.push(connection);
+    else connection.destroy();
+    return isWhole;
+  }
+
+  close(): void {
+    for (const connections of this.#idle.values()) for (const connection of connections) connection.destroy();
+    this.#idle.clear();
+  }
+}
+
+/** Null when something in it could be taken for more than one line. */
+function formatHead({ path, headers, origin }: RawGet): string | null {
+  const lines = Object.entries({ host: hostHeader(origin), ...headers, connection: 'keep-alive' }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  const all = [`GET ${path} HTTP/1.1`, ...lines];
+  return all.every((line) => /^[\x20-\x7e]+$/.test(line)) ? `${all.join('\r\n')}\r\n\r\n` : null;
+}
+
+/** What is under way on a connection. */
+interface Exchange {
+  readonly sink: DirectSink;
+  readonly size: number;
+  readonly end: (outcome: boolean | Error) => void;
+  /** Bytes of the body that are still to come; null before the head is whole. */
+  left: number | null;
+}
+
+/** One connection, on which one answer is read at a time. */
+class Connection {
+  readonly #socket: net.Socket;
+  readonly #head = Buffer.allocUnsafeSlow(HEAD_BYTES);
+  #headLength = 0;
+  #current: Exchange | null = null;
+
+  constructor({ protocol, host, port }: Origin, ca: readonly string[] | null) {
+    const onread = { buffer: () => this.#room(), callback: (count: number) => this.#read(count) };
+    const options = { host, port, noDelay: true, onread };
+    const secure = { ...options, servername: net.isIP(host) === 0 ? host : '', ...(ca === null ? {} : { ca: [...ca] }) };
+    this.#socket = protocol === 'https:' ? tls.connect(secure as tls.ConnectionOptions) : net.connect(options as net.TcpNetConnectOpts);
+    this.#socket.on('error', (error) => this.#current?.end(error));
+    this.#socket.on('timeout', () => this.#socket.destroy(Object.assign(new Error('nothing came for a while'), { code: 'ETIMEDOUT' })));
+    this.#socket.on('close', () => this.#current?.end(Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' })));
+  }
+
+  get isReusable(): boolean {
+    return !this.#socket.destroyed && !this.#socket.readableEnded;
+  }
+
+  async exchange(head: string, { size, sink }: RawGet, { idleMs, signal }: RawOptions): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const abort = (): void => void this.#socket.destroy(signal.reason as Error);
+    this.#headLength = 0;
+    this.#current = { sink, size, left: null, end: (outcome) => (typeof outcome === 'boolean' ? resolve(outcome) : reject(outcome)) };
+    signal.addEventListener('abort', abort, { once: true });
+    this.#socket.setTimeout(idleMs);
+    try {
+      signal.throwIfAborted();
+      this.#socket.write(head);
+      return await promise;
+    } catch (thrown) {
+      this.destroy();
+      throw thrown;
+    } finally {
+      this.#current = null;
+      this.#socket.setTimeout(0);
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #room(): Buffer {
+    const current = this.#current;
+    if (current === null || current.left === null || current.left === 0) return this.#head.subarray(this.#headLength);
+    const room = current.sink.room();
+    // Never more than belongs to this answer.
+    return room.length > current.left ? room.subarray(0, current.left) : room;
+  }
+
+  /** False pauses the connection. */
+  #read(count: number): boolean {
+    const current = this.#current;
+    if (current === null) {
+      // Nobody asked for anything.
+      this.destroy();
+      return false;
+    }
+    if (current.left === null) return this.#readHead(current, count);
+    return this.#took(current, count);
+  }
+
+  #took(current: Exchange, count: number): boolean {
+    current.left = (current.left ?? 0) - count;
+    const wait = current.sink.filled(count);
+    if (current.left === 0) current.end(true);
+    if (wait === null) return true;
+    wait.then(
+      () => this.#socket.resume(),
+      (thrown: unknown) => current.end(thrown as Error),
+    );
+    return false;
+  }
+
+  #readHead(current: Exchange, count: number): boolean {
+    this.#headLength += count;
+    const end = this.#head.subarray(0, this.#headLength).indexOf('\r\n\r\n');
+    if (end < 0) {
+      if (this.#headLength < HEAD_BYTES) return true;
+      current.end(false);
+      return false;
+    }
+    const length = bodyLength(this.#head.toString('latin1', 0, end));
+    const body = this.#head.subarray(end + 4, this.#headLength);
+    const room = current.sink.room();
+    if (length !== current.size || body.length > Math.min(length, room.length)) {
+      current.end(false);
+      return false;
+    }
+    this.#headLength = 0;
+    current.left = length;
+    // What came together with the head is the only thing that is ever copied.
+    return body.length === 0 || this.#took(current, body.copy(room));
+  }
+}
+
+/** The length of the body of a plain successful answer to the question for a range; null for anything else. */
+function bodyLength(head: string): number | null {
+  const [status = '', ...lines] = head.split('\r\n');
+  if (!/^HTTP\/1\.1 20[06] /.test(`${status} `)) return null;
+  const fields = new Map(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+  const length = fields.get('content-length') ?? '';
+  const isPlain =
+    !fields.has('transfer-encoding') && !fields.has('content-encoding') && fields.get('connection')?.toLowerCase() !== 'close';
+  return isPlain && /^\d{1,15}$/.test(length) ? Number(length) : null;
+}

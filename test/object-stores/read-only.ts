@@ -1,0 +1,16 @@
+import { execFileSync } from 'node:child_process';
+import { tempFolder } from '../support/temp-folder.ts';
+
+/** The same folder once more, where nothing can be written, not even by root; unmounted at the end of the scope. */
+export function mountReadOnly(path: string): { readonly path: string } & Disposable {
+  const folder = tempFolder();
+  execFileSync('mount', ['--bind', path, folder.path]);
+  execFileSync('mount', ['-o', 'remount,bind,ro', folder.path]);
+  return {
+    path: folder.path,
+    [Symbol.dispose]() {
+      execFileSync('umount', [folder.path]);
+      folder[Symbol.dispose]();
+    },
+  };
+}
