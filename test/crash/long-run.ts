@@ -4,6 +4,7 @@ import { runInjections } from './injection/long-injections.ts';
 import { SUBJECTS } from './injection/subjects.ts';
 import type { Tally } from './injection/tally.ts';
 import { cutPower } from './power/cuts.ts';
+import { findTorch } from './power/framework-saves.ts';
 import { runRounds } from './writers/rounds.ts';
 
 /**
@@ -31,9 +32,11 @@ function inject(count: number, rng: Rng) {
 async function cut(count: number, rng: Rng) {
   const faults: string[] = [];
   const byFileSystem: Record<string, unknown> = {};
+  const torch = findTorch();
+  const python = 'python' in torch ? torch.python : null;
   for (const kind of ['ext4', 'xfs', 'btrfs'] as const) {
-    const { faults: found, ...figures } = await cutPower(kind, count, rng.fork(kind));
-    byFileSystem[kind] = figures;
+    const { faults: found, frameworks, ...figures } = await cutPower({ kind, count, rng: rng.fork(kind), python });
+    byFileSystem[kind] = { ...figures, frameworks: Object.fromEntries(frameworks) };
     faults.push(...found.map((fault) => `${kind}: ${fault}`));
   }
   return { faults, byFileSystem };

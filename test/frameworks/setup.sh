@@ -3,6 +3,7 @@
 #
 #   test/frameworks/setup.sh               every family that has a requirements-FAMILY.txt here
 #   test/frameworks/setup.sh torch jax     these families
+#   test/frameworks/setup.sh --find torch  installs nothing: only those that are there already
 #
 # Prints FAMILY=/path/to/python for each on stdout, progress on stderr.
 #
@@ -57,6 +58,10 @@ ensure() { # FAMILY
   hash=$({ cat "$requirements"; echo "$version"; } | sha256sum | cut -c1-12)
   target="$cache/$family-$hash"
   mkdir -p "$cache"
+  if [ -n "$find_only" ] && [ ! -d "$target" ]; then
+    say "$family is not installed"
+    return
+  fi
   (
     flock 9
     [ -d "$target" ] || install "$family" "$python" "$target"
@@ -64,6 +69,11 @@ ensure() { # FAMILY
   echo "$family=$target/bin/python"
 }
 
+find_only=
+if [ "${1:-}" = --find ]; then
+  find_only=yes
+  shift
+fi
 if [ $# -eq 0 ]; then
   for file in "$here"/requirements-*.txt; do
     family=${file##*/requirements-}

@@ -2,16 +2,24 @@ import { describe, expect, it } from 'vitest';
 import { createRng } from '../../../src/core/rng.ts';
 import { type LoopKind, whyNoLoop } from '../../support/mounts.ts';
 import { cutPower } from './cuts.ts';
+import { findTorch } from './framework-saves.ts';
 
 const SEED = 2;
 const CUTS = 12;
 
+const torch = findTorch();
+const python = 'python' in torch ? torch.python : null;
+
 describe.each<LoopKind>(['ext4', 'xfs', 'btrfs'])('a loss of power on %s', (kind) => {
   const reason = whyNoLoop(kind);
 
-  it.skipIf(reason !== null)(`takes nothing that was sealed${reason === null ? '' : ` (skipped: ${reason})`}`, async () => {
-    const { faults, cuts } = await cutPower(kind, CUTS, createRng(SEED).fork(kind));
+  it.skipIf(reason !== null)(`takes nothing that was sealed${reason === null ? '' : ` (skipped: ${reason})`}`, async ({ annotate }) => {
+    if ('missing' in torch) await annotate(`no frameworks beside: ${torch.missing}`);
+    const { faults, cuts, frameworks } = await cutPower({ kind, count: CUTS, rng: createRng(SEED).fork(kind), python });
     expect(faults).toEqual([]);
     expect(cuts).toBeGreaterThan(CUTS / 2);
+    // Where saves that nobody syncs lose nothing, no power was cut.
+    const lost = [...frameworks.values()].reduce((sum, { older, nothing }) => sum + older + nothing, 0);
+    if (python !== null) expect(lost).toBeGreaterThan(0);
   });
 });
