@@ -168,19 +168,53 @@ describe('several checkpoints at once', () => {
   });
 
   it.each([
-    ['a run', 'hf-trainer-run/data/run', '', 'holds 3 checkpoints', 'together: holdfast seal'],
-    ['a folder with several sets of files', 'tf-manager/data/run', '', 'holds 3 checkpoints', 'a folder of its own'],
-    ['one file of a set', 'tf-manager/data/run', 'ckpt-100.index', 'is one of 2 files', 'a folder of its own'],
-    ['what the files of a set begin with', 'tf-manager/data/run', 'ckpt-100', 'does not exist', 'Its files begin with ckpt-100'],
+    ['a run', 'hf-trainer-run/data/run', '', 'holds 3 checkpoints', '/run/checkpoint-6'],
+    ['a folder with several sets of files', 'tf-manager/data/run', '', 'holds 3 checkpoints', '/run/ckpt-300'],
+    ['a shard', 'safetensors-sharded/data', 'model-00001-of-00002.safetensors', 'is one of 3 files', 'a folder of its own'],
   ])('are told how they can be sealed: %s', async (_, fixture, name, problem, wayOut) => {
     using folder = tempFolder();
     const run = join(folder.path, 'run');
     cpSync(join(WHOLE, fixture), run, { recursive: true });
-    const { code, stderr } = await runCommand(['seal', join(run, name)]);
-    expect(code).not.toBe(0);
+    const { code, stderr } = await runCommand(['seal', '--accept=weights', join(run, name)]);
+    expect(code).toBe(1);
     expect(stderr).toContain(problem);
     expect(stderr).toContain(wayOut);
     expect(readdirSync(folder.path)).toEqual(['run']);
+  });
+});
+
+describe('a checkpoint of TensorFlow, which is several files that begin alike', () => {
+  it('is sealed in place by what they begin with or by any of them, and the trainer is given what it restores from', async () => {
+    using folder = tempFolder();
+    const run = join(folder.path, 'run');
+    cpSync(join(WHOLE, 'tf-manager/data/run'), run, { recursive: true });
+    const names = ['ckpt-100', 'ckpt-200.index', 'ckpt-300.data-00000-of-00001'];
+    expect(await json('seal', ...names.map((name) => join(run, name)))).toMatchObject({
+      code: 0,
+      sealed: [100, 200, 300].map((step) => ({ path: join(run, `ckpt-${step}`), step, files: 2, format: 'tensorflow' })),
+    });
+    expect(await runCommand(['resume', '--deep', run])).toMatchObject({ code: 0, stdout: `${join(run, 'ckpt-300')}\n`, stderr: '' });
+    expect(await runCommand(['seal', join(run, 'ckpt-300')])).toMatchObject({ code: 0, stdout: expect.stringContaining('STILL SEALED') });
+    truncateSync(join(run, 'ckpt-300.data-00000-of-00001'), 10);
+    expect((await runCommand(['resume', run])).stdout).toBe(`${join(run, 'ckpt-200')}\n`);
+    await runCommand(['prune', run, '--keep=1']);
+    const left = ['.holdfast', 'checkpoint', 'ckpt-200.data-00000-of-00001', 'ckpt-200.holdfast.json', 'ckpt-200.index'];
+    expect(readdirSync(run).sort()).toEqual(left);
+    expect(await runCommand(['quarantine', run, '--restore=ckpt-300'])).toMatchObject({ code: 0 });
+    expect(readdirSync(run)).toContain('ckpt-300.index');
+  });
+
+  it('is moved into its run with all of its files', async () => {
+    using folder = tempFolder();
+    const run = join(folder.path, 'run');
+    mkdirSync(run);
+    cpSync(join(WHOLE, 'tf-sharded/data'), join(folder.path, 'from'), { recursive: true });
+    const files = readdirSync(join(folder.path, 'from'), { recursive: true, withFileTypes: true });
+    const index = files.find(({ name }) => name.endsWith('.index'));
+    const path = join(index?.parentPath ?? '', index?.name ?? '');
+    const { code, stdout } = await runCommand(['seal', '--quiet', '--accept=weights', '--step=5', '--run', run, path]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${join(run, basename(path, '.index'))}\n` });
+    expect(await json('resume', '--deep', run)).toMatchObject({ code: 0, lastGood: { step: 5 }, skipped: [] });
   });
 });
 

@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import type { CheckpointReport } from '../report.ts';
@@ -11,16 +11,16 @@ import { sealFiles } from './checksum-files.ts';
 import { checkSealed } from './check-sealed.ts';
 import type { Sealed } from './commit.ts';
 import { removeTree } from './delete-tree.ts';
-import type { DurableFs } from './durable-fs.ts';
 import { rememberSealed } from './last-good-cache.ts';
-import { at, BESIDE_SUFFIX, MANIFEST_NAME, STAGED_MANIFEST, STORE_FOLDER } from './layout.ts';
+import { at, BESIDE_SUFFIX, MANIFEST_NAME, STAGED_MANIFEST } from './layout.ts';
 import { formatManifest, type Manifest, MANIFEST_SCHEMA, type SealedFile } from './manifest.ts';
 import { readManifestFile } from './read-seals.ts';
 import { markOwner, sweepStaging } from './save-owner.ts';
+import { changed, type Listed, listFiles, locate, notSealable, type Place } from './seal-place.ts';
 import { openForWriting, type OpenStore, type Store } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
 import { assertSuited } from './suitability.ts';
-import { type FoundFile, walkFiles } from './walk-files.ts';
+import type { FoundFile } from './walk-files.ts';
 
 export interface AdoptOptions {
   /** Overrides the step that the checkpoint says itself. */
@@ -38,16 +38,6 @@ export interface Adopted extends Sealed {
   /** It was sealed before, and still is what was sealed. */
   readonly wasSealed: boolean;
   readonly bytes: number;
-  readonly manifestFile: string;
-}
-
-/** Where the pieces of the checkpoint lie that shall be sealed. */
-interface Place {
-  readonly kind: 'directory' | 'files';
-  readonly name: string;
-  /** The folder the files' paths start from. */
-  readonly root: string;
-  readonly path: string;
   readonly manifestFile: string;
 }
 
@@ -112,26 +102,6 @@ function sealedAt(place: Place, manifest: Manifest): Omit<Adopted, 'wasSealed'> 
   return { name: place.name, path: place.path, manifest, manifestFile: place.manifestFile, bytes };
 }
 
-function locate({ fs, path: run }: Store, path: string): Place {
-  const stat = fs.stat(path);
-  if (stat === null)
-    throw new HoldfastError('PATH_NOT_FOUND', { message: `${printable(path)} does not exist`, hint: missingHint(fs, path) });
-  const name = basename(path);
-  if (stat.kind === 'other') throw notSealable(path, 'is neither a file nor a directory', 'Give the checkpoint itself, not a link to it.');
-  if (stat.kind === 'file') {
-    if (name.endsWith(BESIDE_SUFFIX) || name === MANIFEST_NAME) throw notSealable(path, 'is a manifest', 'Give the checkpoint it seals.');
-    return { kind: 'files', name, root: dirname(path), path, manifestFile: `${path}${BESIDE_SUFFIX}` };
-  }
-  const isRun = fs.stat(join(path, STORE_FOLDER)) !== null || resolve(run) === path;
-  if (isRun) throw notSealable(path, 'is the folder of a run', 'Give one of the checkpoints in it.');
-  return { kind: 'directory', name, root: path, path, manifestFile: join(path, MANIFEST_NAME) };
-}
-
-/** TensorFlow names a checkpoint by what its files begin with. */
-function missingHint(fs: DurableFs, path: string): string {
-  return fs.stat(`${path}.index`) === null ? 'Check the spelling.' : `${OWN_FOLDER} Its files begin with ${printable(basename(path))}.`;
-}
-
 /** The seal it has already, when it is of this run and intact. A broken or foreign one is never written over. */
 async function alreadySealed(opened: Store, place: Place, { signal }: AdoptOptions): Promise<Adopted | null> {
   const parsed = readManifestFile(opened.fs, place.manifestFile);
@@ -153,49 +123,20 @@ async function alreadySealed(opened: Store, place: Place, { signal }: AdoptOptio
   throw new HoldfastError('CHECKPOINT_NOT_GOOD', { message: `${printable(place.path)} is sealed, but ${checked.reason}`, hint });
 }
 
-interface Listed {
-  readonly files: readonly FoundFile[];
-  readonly folders: readonly string[];
-}
-
-function listFiles({ fs }: Store, place: Place): Listed {
-  if (place.kind === 'files') {
-    const stat = fs.stat(place.path);
-    if (stat?.kind !== 'file') throw changed(place);
-    const { kind: _, ...facts } = stat;
-    return { files: [{ path: place.name, ...facts }], folders: [] };
-  }
-  const { files, folders, others } = walkFiles(fs, place.root);
-  const stranger = others.find((path) => !leadsInside(place.root, path));
-  if (stranger !== undefined) {
-    throw notSealable(
-      join(place.root, stranger),
-      'is neither a file nor a folder, or a link that leads elsewhere',
-      'Copy what it leads to.',
-    );
-  }
-  if (files.length === 0) throw notSealable(place.path, 'has no files', 'Is this the right folder?');
-  return { files, folders };
-}
-
-/** A link to another file of the same checkpoint (`last.ckpt`) is only another name. */
-function leadsInside(root: string, path: string): boolean {
-  try {
-    return realpathSync(join(root, path)).startsWith(realpathSync(root) + sep);
-  } catch {
-    return false;
-  }
-}
-
 const GOOD: Readonly<Record<NonNullable<AdoptOptions['accept']>, readonly Verdict[]>> = {
   resumable: ['RESUMABLE', 'UNCHECKED'],
   weights: ['RESUMABLE', 'UNCHECKED', 'WEIGHTS_ONLY'],
   anything: ['RESUMABLE', 'UNCHECKED', 'WEIGHTS_ONLY', 'UNKNOWN'],
 };
 
+/** What is there of it for `verify` to be given. */
+function firstOf({ root, path, members: [first] }: Place): string {
+  return first === undefined ? path : join(root, first);
+}
+
 /** What `verify --deep` says of it; null for a format nobody knows, where that is accepted. */
 async function judgeWhole(place: Place, { accept = 'resumable', signal, onBytes }: AdoptOptions): Promise<CheckpointReport | null> {
-  const report = await verifyPaths([place.path], {
+  const report = await verifyPaths([firstOf(place)], {
     level: 'deep',
     signal: signal ?? new AbortController().signal,
     onProgress: ({ phase, done, total }) => (phase === 'read' ? onBytes?.('read', done, total) : undefined),
@@ -222,12 +163,12 @@ function assertSealable(place: Place, checkpoints: readonly CheckpointReport[], 
     throw notGood(place, `is ${bad.verdict}${why === undefined ? '' : `: ${why.message}`}`, hint);
   }
   if (checkpoints.length > 1 && accept !== 'anything') {
-    const isSet = checkpoints.some(({ kind }) => kind !== 'directory' && kind !== 'file');
-    const hint = isSet ? OWN_FOLDER : `Give them, one by one or together: holdfast seal ${printable(place.path)}/*`;
+    const paths = checkpoints.slice(0, 3).map(({ path }) => printable(path));
+    const hint = `Give them, one by one or together: holdfast seal ${paths.join(' ')}${checkpoints.length > paths.length ? ' …' : ''}`;
     throw notSealable(place.path, `holds ${checkpoints.length} checkpoints`, hint);
   }
   const files = checkpoints[0]?.files ?? 0;
-  if (place.kind === 'files' && files > 1) {
+  if (place.kind === 'files' && files > place.members.length) {
     throw notSealable(place.path, `is one of ${files} files of a checkpoint`, OWN_FOLDER);
   }
 }
@@ -307,15 +248,17 @@ function moveIntoRun(store: OpenStore, place: Place, adopted: Adopted): Adopted 
   const home = dirname(place.path);
   if (realpathSync(home) === realpathSync(run)) return finished(store, adopted);
   const target = join(run, place.name);
+  // The manifest comes last: until then there is no seal.
+  const names = place.kind === 'files' ? [...place.members, basename(place.manifestFile)] : [place.name];
   try {
-    if (fs.stat(target) !== null) {
+    const taken = names.find((name) => fs.stat(join(run, name)) !== null);
+    if (taken !== undefined) {
       throw new HoldfastError('NAME_TAKEN', {
-        message: `${printable(target)} is there already`,
+        message: `${printable(join(run, taken))} is there already`,
         hint: 'Nothing is replaced: rename one of them.',
       });
     }
-    fs.rename(place.path, target);
-    if (place.kind === 'files') fs.rename(place.manifestFile, `${target}${BESIDE_SUFFIX}`);
+    for (const name of names) fs.rename(join(home, name), join(run, name));
     fs.fsyncFolder(run);
     fs.fsyncFolder(home);
   } catch (thrown) {
@@ -335,17 +278,6 @@ function finished(store: OpenStore, adopted: Adopted): Adopted {
 
 function assertUnchanged(before: readonly FoundFile[], after: readonly FoundFile[], place: Place): void {
   if (JSON.stringify(before) !== JSON.stringify(after)) throw changed(place);
-}
-
-function changed({ path }: Place): HoldfastError {
-  return new HoldfastError('CHECKPOINT_CHANGED', {
-    message: `${printable(path)} changed while it was read`,
-    hint: 'Somebody is still writing it. Seal it when its writer is done.',
-  });
-}
-
-function notSealable(path: string, problem: string, hint: string): HoldfastError {
-  return new HoldfastError('CHECKPOINT_NOT_SEALABLE', { message: `${printable(path)} ${problem}`, hint });
 }
 
 function notReadable({ path }: Place, reason: string): HoldfastError {

@@ -8,7 +8,12 @@ import type { ProgressUpdate } from '../output/progress.ts';
 export const seal = defineCommand({
   description:
     'Seals a finished checkpoint that any tool has made: reads every byte and holds it against the checksums its format stores, records a checksum of every part in a small manifest, syncs everything, and makes it the last good one. The files stay exactly as they are. Of several paths each is sealed that can be.',
-  operand: { name: 'PATH', description: 'A checkpoint directory, or a checkpoint that is a single file', count: 'many', complete: 'paths' },
+  operand: {
+    name: 'PATH',
+    description: 'A checkpoint directory, a checkpoint that is a single file, or what the files of one of TensorFlow begin with',
+    count: 'many',
+    complete: 'paths',
+  },
   options: {
     run: {
       kind: 'value',

@@ -1,0 +1,116 @@
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { HoldfastError } from '../../core/errors.ts';
+import { printable } from '../../core/printable.ts';
+import type { DurableFs } from './durable-fs.ts';
+import { BESIDE_SUFFIX, MANIFEST_NAME, STORE_FOLDER } from './layout.ts';
+import type { Store } from './store.ts';
+import { type FoundFile, walkFiles } from './walk-files.ts';
+
+/** Where the pieces of a checkpoint lie that shall be sealed. */
+export interface Place {
+  readonly kind: 'directory' | 'files';
+  readonly name: string;
+  /** The folder the files' paths start from. */
+  readonly root: string;
+  /** What a trainer is given. Of a set it is what its files begin with, and nothing lies there. */
+  readonly path: string;
+  readonly manifestFile: string;
+  /** The names of the files in the folder, where it is files beside others. */
+  readonly members: readonly string[];
+}
+
+export interface Listed {
+  readonly files: readonly FoundFile[];
+  readonly folders: readonly string[];
+}
+
+/** The files of one TensorFlow checkpoint: `ckpt-300.index`, `ckpt-300.data-00000-of-00002`, … */
+const SET_MEMBER = /^(?<prefix>.+)\.(?:index|data-\d{5}-of-\d{5})$/s;
+
+/** What the user means by a path: a folder, a file, or any file of a set, or what its files begin with. */
+export function locate({ fs, path: run }: Store, path: string): Place {
+  const stat = fs.stat(path);
+  switch (stat?.kind) {
+    case 'folder':
+      return locateFolder(fs, run, path);
+    case 'file':
+      return locateSet(fs, dirname(path), SET_MEMBER.exec(basename(path))?.groups?.['prefix'] ?? null) ?? locateFile(path);
+    case 'other':
+      throw notSealable(path, 'is neither a file nor a directory', 'Give the checkpoint itself, not a link to it.');
+    case undefined: {
+      const set = locateSet(fs, dirname(path), basename(path));
+      if (set !== null) return set;
+      throw new HoldfastError('PATH_NOT_FOUND', { message: `${printable(path)} does not exist`, hint: 'Check the spelling.' });
+    }
+  }
+}
+
+function locateFolder(fs: DurableFs, run: string, path: string): Place {
+  const isRun = fs.stat(join(path, STORE_FOLDER)) !== null || resolve(run) === path;
+  if (isRun) throw notSealable(path, 'is the folder of a run', 'Give one of the checkpoints in it.');
+  return { kind: 'directory', name: basename(path), root: path, path, manifestFile: join(path, MANIFEST_NAME), members: [] };
+}
+
+function locateFile(path: string): Place {
+  const name = basename(path);
+  if (name.endsWith(BESIDE_SUFFIX) || name === MANIFEST_NAME) throw notSealable(path, 'is a manifest', 'Give the checkpoint it seals.');
+  return besideOthers(dirname(path), name, [name]);
+}
+
+function besideOthers(root: string, name: string, members: readonly string[]): Place {
+  const path = join(root, name);
+  return { kind: 'files', name, root, path, manifestFile: `${path}${BESIDE_SUFFIX}`, members };
+}
+
+/** Null where there is no such set. */
+function locateSet(fs: DurableFs, root: string, prefix: string | null): Place | null {
+  if (prefix === null || fs.stat(join(root, `${prefix}.index`))?.kind !== 'file') return null;
+  return besideOthers(
+    root,
+    prefix,
+    fs.list(root).filter((name) => SET_MEMBER.exec(name)?.groups?.['prefix'] === prefix),
+  );
+}
+
+/** Every file of it, and every folder on the way to them. */
+export function listFiles({ fs }: Store, place: Place): Listed {
+  if (place.kind === 'files') return { files: place.members.map((name) => lookAtMember(fs, place, name)), folders: [] };
+  const { files, folders, others } = walkFiles(fs, place.root);
+  const stranger = others.find((path) => !leadsInside(place.root, path));
+  if (stranger !== undefined) {
+    throw notSealable(
+      join(place.root, stranger),
+      'is neither a file nor a folder, or a link that leads elsewhere',
+      'Copy what it leads to.',
+    );
+  }
+  if (files.length === 0) throw notSealable(place.path, 'has no files', 'Is this the right folder?');
+  return { files, folders };
+}
+
+function lookAtMember(fs: DurableFs, place: Place, name: string): FoundFile {
+  const { kind, ...facts } = fs.stat(join(place.root, name)) ?? { kind: null };
+  if (kind === 'file' && 'size' in facts) return { path: name, ...facts };
+  throw changed(place);
+}
+
+/** A link to another file of the same checkpoint (`last.ckpt`) is only another name. */
+function leadsInside(root: string, path: string): boolean {
+  try {
+    return realpathSync(join(root, path)).startsWith(realpathSync(root) + sep);
+  } catch {
+    return false;
+  }
+}
+
+export function changed({ path }: Pick<Place, 'path'>): HoldfastError {
+  return new HoldfastError('CHECKPOINT_CHANGED', {
+    message: `${printable(path)} changed while it was read`,
+    hint: 'Somebody is still writing it. Seal it when its writer is done.',
+  });
+}
+
+export function notSealable(path: string, problem: string, hint: string): HoldfastError {
+  return new HoldfastError('CHECKPOINT_NOT_SEALABLE', { message: `${printable(path)} ${problem}`, hint });
+}
