@@ -22,27 +22,27 @@ const FACTS: FlushFacts = {
 
 describe('the flush decision', () => {
   it.each<[string, Partial<FlushFacts>, string]>([
-    ['it fits', {}, 'flush: it needs 10.3s (usually 7s) and 30s are left'],
+    ['it fits', {}, 'flush: it needs 8.9s (usually 7s) and 30s are left'],
     [
       'it does not fit',
       { deadlineMs: 1_008_000 },
-      'no flush: a flush needs 10.3s and 8s are left; the last good stays step 1200, 1m 30s of work are lost',
+      'no flush: a flush needs 8.9s and 8s are left; the last good stays step 1200, 1m 30s of work are lost',
     ],
     [
       'a staged save can be sealed and a flush does not fit',
       { deadlineMs: 1_008_000, staged: { step: 1230, seal: takes(2000) } },
-      'seal the staged step 1230 in 3.4s; no flush: a flush needs 10.3s and 8s are left',
+      'seal the staged step 1230 in 3s; no flush: a flush needs 8.9s and 8s are left',
     ],
-    ['both fit', { staged: { step: 1230, seal: takes(2000) } }, 'seal the staged step 1230 in 3.4s, then flush'],
+    ['both fit', { staged: { step: 1230, seal: takes(2000) } }, 'seal the staged step 1230 in 3s, then flush'],
     [
       'only one of the two fits, and the deadline is sure',
-      { deadlineMs: 1_012_000, staged: { step: 1230, seal: takes(2000) } },
-      'flush: it needs 10.3s (usually 7s) and 12s are left',
+      { deadlineMs: 1_010_000, staged: { step: 1230, seal: takes(2000) } },
+      'flush: it needs 8.9s (usually 7s) and 10s are left',
     ],
     [
       'only one of the two fits, and the deadline is a guess',
-      { deadlineMs: 1_012_000, confidence: 'guess', staged: { step: 1230, seal: takes(2000) } },
-      'seal the staged step 1230 in 3.4s, then flush; the deadline is a guess, so what is nearly done comes first',
+      { deadlineMs: 1_010_000, confidence: 'guess', staged: { step: 1230, seal: takes(2000) } },
+      'seal the staged step 1230 in 3s, then flush; the deadline is a guess, so what is nearly done comes first',
     ],
     [
       'nothing was ever timed and there is time',
@@ -62,7 +62,7 @@ describe('the flush decision', () => {
     [
       'not even the staged save can be sealed',
       { deadlineMs: 1_001_000, staged: { step: 1230, seal: takes(2000) } },
-      'no flush: a flush needs 10.3s and 1s are left; the staged step 1230 cannot be sealed in time either; the last good stays step 1200, 1m 30s of work are lost',
+      'no flush: a flush needs 8.9s and 1s are left; the staged step 1230 cannot be sealed in time either; the last good stays step 1200, 1m 30s of work are lost',
     ],
   ])('when %s', (_, facts, sentence) => {
     expect(decideFlush({ ...FACTS, ...facts }).sentence).toBe(sentence);

@@ -14,6 +14,7 @@ const DISKS: Readonly<Record<string, (n: number, rng: Rng) => number>> = {
   'an ordinary disk': (_, rng) => 1000 * Math.exp(0.2 * normal(rng)),
   'a restless disk': (_, rng) => 1000 * Math.exp(0.6 * normal(rng)),
   'a disk that a neighbour disturbs one time in five': (_, rng) => (rng.next() < 0.2 ? 3000 : 1000) * Math.exp(0.1 * normal(rng)),
+  'a disk that a neighbour disturbs for a while': (n, rng) => (n % 25 < 8 ? 3000 : 1000) * Math.exp(0.1 * normal(rng)),
   'a disk that gets slower and slower': (n, rng) => 1000 * (1 + n / 100) * Math.exp(0.1 * normal(rng)),
   'a disk that is slow by day': (n, rng) => (n % 60 < 30 ? 1000 : 1500) * Math.exp(0.1 * normal(rng)),
 };
@@ -59,6 +60,13 @@ describe('the prediction of saves', () => {
     expect(medianMs / 1000).toBeCloseTo(1, 1);
     expect(p95Ms / medianMs).toBeLessThan(1.15);
     expect(samples).toBe(30);
+  });
+
+  it('goes by the newest saves where what disturbs them lasts', () => {
+    const { medianMs = 0, p95Ms = 0 } =
+      predictSave(learn(DISKS['a disk that a neighbour disturbs for a while'] as (n: number, rng: Rng) => number, 55, 1), GB) ?? {};
+    expect(medianMs).toBeGreaterThan(2000);
+    expect(p95Ms).toBeLessThan(4500);
   });
 
   it('measures its own error', () => {

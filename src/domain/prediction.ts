@@ -78,9 +78,10 @@ export function predictSave({ saves, level }: SaveTimes, bytes: number): Predict
   if (saves.length === 0) return null;
   const alike = saves.filter((save) => isAlike(save.bytes, bytes));
   const chosen = alike.length >= ENOUGH_ALIKE ? alike : saves;
-  const logs = chosen.map((save) => Math.log(save.ms * sizeFactor(save.bytes, bytes))).sort((a, b) => a - b);
-  const median = quantileOf(logs, 0.5);
-  return { medianMs: Math.exp(median), p95Ms: Math.exp(Math.max(median, upper(logs, level))), samples: chosen.length };
+  const logs = chosen.map((save) => Math.log(save.ms * sizeFactor(save.bytes, bytes)));
+  const likely = distributionOfNext(logs);
+  const median = quantileOf(likely, 0.5);
+  return { medianMs: Math.exp(median), p95Ms: Math.exp(Math.max(median, upper(likely, level))), samples: chosen.length };
 }
 
 /** A prediction from a bandwidth that was measured otherwise: its median, and the slow tenth. */
@@ -105,6 +106,32 @@ function sizeFactor(measured: number, wanted: number): number {
   return ratio >= 1 ? ratio : (1 + ratio) / 2;
 }
 
+/**
+ * What the next save may take, sorted, from what the last ones took, oldest first. A disk that a neighbour disturbs stays disturbed for a
+ * while: where the measurements show that, the next save is taken to stay as far from the mean as the newest did, by as much as such
+ * distances have lasted.
+ */
+function distributionOfNext(logs: readonly number[]): readonly number[] {
+  const lasting = persistence(logs);
+  const centre = mean(logs);
+  const newest = lasting * ((logs.at(-1) as number) - centre);
+  const next = lasting === 0 ? logs : logs.slice(1).map((log, index) => newest + log - lasting * ((logs[index] as number) - centre));
+  return next.toSorted((a, b) => a - b);
+}
+
+/** The share of a deviation that is still there at the next save; 0 unless it is more than chance would show. */
+function persistence(logs: readonly number[]): number {
+  if (logs.length < ENOUGH_ALIKE) return 0;
+  const centre = mean(logs);
+  let [together, alone] = [0, 0];
+  for (const [index, log] of logs.entries()) {
+    alone += (log - centre) ** 2;
+    if (index > 0) together += (log - centre) * ((logs[index - 1] as number) - centre);
+  }
+  const share = alone === 0 ? 0 : together / alone;
+  return share > 2 / Math.sqrt(logs.length) ? share : 0;
+}
+
 /** The quantile of what the next save will take. */
 function upper(logs: readonly number[], level: number): number {
   const count = logs.length;
@@ -113,15 +140,18 @@ function upper(logs: readonly number[], level: number): number {
   if (rank <= count) return logs[rank - 1] as number;
   // Few samples say little about the tail: it is extrapolated as log-normal, and never below what was seen.
   const spread = Math.max(LEAST_SPREAD, count < 2 ? ASSUMED_SPREAD : deviation(logs));
-  const mean = logs.reduce((sum, log) => sum + log, 0) / count;
   const factor = count < 2 ? normalQuantile(level) : studentQuantile(level, count - 1);
   const slowest = logs.at(-1) as number;
-  return Math.min(Math.max(slowest, mean + factor * spread * Math.sqrt(1 + 1 / count)), slowest + MOST_BEYOND);
+  return Math.min(Math.max(slowest, mean(logs) + factor * spread * Math.sqrt(1 + 1 / count)), slowest + MOST_BEYOND);
 }
 
 function deviation(logs: readonly number[]): number {
-  const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
-  return Math.sqrt(logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / (logs.length - 1));
+  const centre = mean(logs);
+  return Math.sqrt(logs.reduce((sum, log) => sum + (log - centre) ** 2, 0) / (logs.length - 1));
+}
+
+function mean(logs: readonly number[]): number {
+  return logs.reduce((sum, log) => sum + log, 0) / logs.length;
 }
 
 function quantileOf(sorted: readonly number[], level: number): number {

@@ -48,9 +48,9 @@ describe('the timeline', () => {
         09:42:35  advice     rebalance recommendation (AWS)
         09:43:15  notice     Spot reclaim (AWS): instance-action terminate, 1m 57s ahead
         09:43:15  grace      1m 57s: Spot reclaim (AWS) says when: 1m 57s after its notice
-        09:43:15  decision   flush: it needs 7.7s (usually 5s) and 1m 57s are left
+        09:43:15  decision   flush: it needs 6.5s (usually 5s) and 1m 57s are left
         09:43:20  sealed     step 5040 in 4.2s, 2.4 GiB, stall 310ms
-        09:43:20  flush      made: step 5040 in 4.2s (predicted 7.7s), 1m 53s to spare
+        09:43:20  flush      made: step 5040 in 4.2s (predicted 6.5s), 1m 53s to spare
         09:43:20  trainer    ended: killed by SIGTERM
         09:43:20  end        interrupted, resumable; the trainer ended by SIGTERM (143) · last good step
                              5040 · nothing lost
@@ -71,7 +71,7 @@ describe('the timeline', () => {
         10:28:13  grace      2s (a guess): SIGTERM leaves 30s (the default, since nobody has said how long
                              it is); shorter, because this may be an eviction, which leaves 2s: the node
                              is short of disk (8 % free, eviction begins at 10 %)
-        10:28:13  decision   no flush: a flush needs 7.7s and 2s are left; the last good stays step 9240,
+        10:28:13  decision   no flush: a flush needs 6.5s and 2s are left; the last good stays step 9240,
                              2m of work are lost
         10:28:14  trainer    ended: killed by SIGTERM
         10:28:14  end        interrupted, resumable; the trainer ended by SIGTERM (143) · last good step
