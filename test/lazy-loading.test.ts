@@ -7,6 +7,10 @@ import { tempFolder } from './support/temp-folder.ts';
 
 /** What each command may load beyond `src/core` and the frame of the command line: prefixes below `src/`. */
 const OWN: Readonly<Record<string, { readonly args: readonly string[]; readonly own: readonly string[] }>> = {
+  run: {
+    args: ['run', '--dir=README.md', '--', 'true'],
+    own: ['cli/commands/run.ts', 'cli/run/', 'supervisor/', 'ledger/', 'domain/', 'checkpoint/'],
+  },
   verify: {
     args: ['verify', 'test/fixtures/whole/torch-zip-train/data', '--deep'],
     own: ['cli/commands/verify.ts', 'cli/verify/', 'checkpoint/'],

@@ -3,6 +3,11 @@ import type { CommandEntry } from '../command.ts';
 /** Every command, in the order of help. A new one is a file beside this one and an entry here. */
 export const COMMANDS: readonly CommandEntry[] = [
   {
+    name: 'run',
+    summary: 'Run a trainer so that interruptions cost little',
+    load: async () => (await import('./run.ts')).run,
+  },
+  {
     name: 'verify',
     summary: 'Is this checkpoint whole, and could a run resume from it?',
     load: async () => (await import('./verify.ts')).verify,

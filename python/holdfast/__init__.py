@@ -1,0 +1,18 @@
+"""Holdfast's side of a training loop.
+
+    run = holdfast.attach()                  # harmless outside the supervisor
+    start = run.resume(load)                 # the last good checkpoint, or a fresh start
+    for step in range(start, total):
+        train_one_step()
+        if run.step(step, loss=loss):        # true when a save is due
+            with run.save(step) as folder:   # leaving the block hands it over
+                torch.save(state, folder / "state.pt")
+    run.finish()
+
+Standard library only. Under ``holdfast run`` it speaks with the supervisor; without it nothing happens.
+"""
+
+from ._run import Run, attach
+
+__all__ = ["Run", "attach"]
+__version__ = "0.1.0"

@@ -1,0 +1,138 @@
+"""The trainer's end of the socket: JSON lines, one thread that reads, nothing that can hang the trainer."""
+
+from __future__ import annotations
+
+import json
+import logging
+import queue
+import socket
+import threading
+from typing import Any, Callable, Dict, Optional
+
+PROTOCOL = "holdfast.sdk/1"
+_MAX_LINE_BYTES = 64 * 1024
+_REPLIES = frozenset(["welcome", "folder", "refused", "bye"])
+
+log = logging.getLogger("holdfast")
+
+Message = Dict[str, Any]
+
+
+class Gone(Exception):
+    """The supervisor is not there any more."""
+
+
+class Connection:
+    """A connection to the supervisor.
+
+    Messages that answer a question go to whoever asked; everything else goes to ``on_push``, on the reading thread.
+    """
+
+    def __init__(self, path: str, on_push: Callable[[Message], None]) -> None:
+        self._on_push = on_push
+        self._replies: "queue.SimpleQueue[Optional[Message]]" = queue.SimpleQueue()
+        self._send_lock = threading.Lock()
+        self._ask_lock = threading.Lock()
+        self.is_open = True
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.connect(path)
+        except OSError:
+            self._socket.close()
+            raise
+        # A daemon: it must not keep a trainer alive that has come to its end.
+        threading.Thread(target=self._read, name="holdfast", daemon=True).start()
+
+    def send(self, message: Message) -> None:
+        """Says something; raises Gone when nobody is there."""
+        data = _encode(message)
+        try:
+            with self._send_lock:
+                self._socket.sendall(data)
+        except OSError as error:
+            self._lose(error)
+            raise Gone() from None
+
+    def offer(self, message: Message) -> None:
+        """Says something that may be lost: never waits, never raises."""
+        data = _encode(message)
+        try:
+            with self._send_lock:
+                sent = self._socket.send(data, socket.MSG_DONTWAIT)
+                if sent < len(data):
+                    # Half a line is out: the rest must follow.
+                    self._socket.sendall(data[sent:])
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError as error:
+            self._lose(error)
+
+    def ask(self, message: Message, timeout: Optional[float] = None) -> Message:
+        """Says something and waits for its answer; raises Gone when none comes."""
+        with self._ask_lock:
+            self.send(message)
+            try:
+                reply = self._replies.get(timeout=timeout)
+            except queue.Empty:
+                raise Gone() from None
+            if reply is None:
+                # Whoever asks next must find it too.
+                self._replies.put(None)
+                raise Gone()
+            return reply
+
+    def forget(self) -> None:
+        """In a forked child: lets go of the socket without a word, so that only the parent speaks."""
+        self.is_open = False
+        self._socket.close()
+        # A lock may have been held by a thread that does not exist here.
+        self._send_lock = threading.Lock()
+        self._ask_lock = threading.Lock()
+
+    def close(self) -> None:
+        self.is_open = False
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def _lose(self, error: Optional[OSError]) -> None:
+        if not self.is_open:
+            return
+        self.is_open = False
+        log.warning("the supervisor is gone (%s); training goes on without it", error or "it closed the connection")
+
+    def _read(self) -> None:
+        held = b""
+        error: Optional[OSError] = None
+        try:
+            while True:
+                piece = self._socket.recv(65536)
+                if not piece:
+                    break
+                *lines, held = (held + piece).split(b"\n")
+                for line in lines:
+                    self._take(line)
+                if len(held) > _MAX_LINE_BYTES:
+                    break
+        except OSError as raised:
+            error = raised
+        finally:
+            self._lose(error)
+            self._replies.put(None)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            return
+        if not isinstance(message, dict):
+            return
+        if message.get("type") in _REPLIES:
+            self._replies.put(message)
+        else:
+            self._on_push(message)
+
+
+def _encode(message: Message) -> bytes:
+    return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"

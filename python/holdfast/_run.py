@@ -1,0 +1,296 @@
+"""One training run as its loop sees it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import math
+import os
+import shutil
+import tempfile
+import time
+import weakref
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Type, Union
+
+from ._connection import PROTOCOL, Connection, Gone, Message
+
+log = logging.getLogger("holdfast")
+
+_REPORT_SECONDS = 0.2
+"""Progress is told at most this often: a step costs well under ten microseconds."""
+_HELLO_SECONDS = 30.0
+_FINISH_SECONDS = 30.0
+
+
+def attach(env: Optional[Mapping[str, str]] = None) -> "Run":
+    """Connects this process to the supervisor that started it.
+
+    Outside ``holdfast run``, or when the supervisor does not answer, the run that is returned does nothing: no save is
+    ever due, and a resume starts fresh. Under torchrun every rank may attach.
+    """
+    settings = os.environ if env is None else env
+    run = Run(_rank_of(settings))
+    path = settings.get("HOLDFAST_SOCKET")
+    if path:
+        run._connect(path)
+    return run
+
+
+class _Rank:
+    def __init__(self, rank: int, world: int) -> None:
+        self.rank = rank
+        self.world = world
+
+
+def _rank_of(settings: Mapping[str, str]) -> _Rank:
+    rank, world = _number(settings.get("RANK")), _number(settings.get("WORLD_SIZE"))
+    if rank is None or world is None or rank >= world:
+        return _Rank(0, 1)
+    return _Rank(rank, world)
+
+
+def _number(text: Optional[str]) -> Optional[int]:
+    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+
+
+class Run:
+    """What :func:`attach` returns. Its methods are for one thread: the one that trains."""
+
+    def __init__(self, who: _Rank) -> None:
+        self._who = who
+        self._connection: Optional[Connection] = None
+        self._resume: Optional[Dict[str, Any]] = None
+        self._every: Optional[int] = None
+        # Read by every step: true when one has to look closer.
+        self._watch = False
+        # The save that was asked for: None, "next", or the number of a step. Set by the reading thread.
+        self._asked: Union[None, str, int] = None
+        self._granted: Optional["_Grant"] = None
+        self._next_report = 0.0
+        self._latest = -1
+        self._reported = -1
+        self.attempt: Optional[int] = None
+        """The number of this life of the run; None outside the supervisor."""
+        self.last_sealed: Optional[int] = None
+        """The newest step that is known to be sealed."""
+
+    @property
+    def is_attached(self) -> bool:
+        """True while a supervisor listens."""
+        return self._connection is not None and self._connection.is_open
+
+    def resume(self, load: Callable[[Path], object]) -> int:
+        """Calls ``load`` with the folder of the last good checkpoint; returns the step to go on with, 0 when there is none."""
+        if self._resume is None:
+            return 0
+        load(Path(self._resume["path"]))
+        return int(self._resume["step"]) + 1
+
+    def step(self, step: int, **metrics: Any) -> bool:
+        """Tells that a step is done; true when a save is due now, and then a save block must follow.
+
+        With several ranks all of them get the same answer at the same step. Metrics are numbers for the log.
+        """
+        self._latest = step
+        now = time.monotonic()
+        if now >= self._next_report:
+            self._report(step, metrics, now)
+        return self._watch and self._is_due(step)
+
+    def save(self, step: int) -> "_SaveBlock":
+        """A block whose folder becomes the checkpoint of this step when it is left without an error.
+
+        The folder is private until then, and handed over afterwards: training goes on while it is made durable. Outside
+        the supervisor, and when the supervisor refuses, it is a temporary one that is thrown away.
+        """
+        return _SaveBlock(self, step)
+
+    @contextlib.contextmanager
+    def busy(self, what: str = "busy") -> Iterator[None]:
+        """A block without steps that may take long (evaluation, compilation): no hang is suspected meanwhile."""
+        self._offer({"type": "busy", "what": what})
+        try:
+            yield
+        finally:
+            self._offer({"type": "busy", "what": None})
+
+    def finish(self) -> None:
+        """The run is finished. Only after this word, or an ordinary exit with 0, it counts as complete."""
+        connection = self._connection
+        if connection is None or not connection.is_open:
+            return
+        self._tell_last()
+        with contextlib.suppress(Gone):
+            connection.ask({"type": "finish"}, timeout=_FINISH_SECONDS)
+
+    # The rest is not for users.
+
+    def _connect(self, path: str) -> None:
+        who = self._who
+        try:
+            connection = Connection(path, self._on_push)
+            hello = {"type": "hello", "protocol": PROTOCOL, "rank": who.rank, "world": who.world, "pid": os.getpid()}
+            welcome = connection.ask(hello, timeout=_HELLO_SECONDS)
+        except (OSError, Gone) as error:
+            log.warning("HOLDFAST_SOCKET is set, but no supervisor answers at %s (%s); training goes on without it", path, error)
+            return
+        if welcome.get("protocol") != PROTOCOL:
+            log.warning("the supervisor speaks %s, this SDK %s; training goes on without it", welcome.get("protocol"), PROTOCOL)
+            connection.close()
+            return
+        self._connection = connection
+        self._resume = welcome.get("resume")
+        self._every = welcome.get("everySteps")
+        self.attempt = welcome.get("attempt")
+        self._watch = self._every is not None or self._asked is not None
+        _forget_in_children(self)
+        atexit.register(self._tell_last)
+
+    def _on_push(self, message: Message) -> None:
+        kind = message.get("type")
+        if kind == "save":
+            at = message.get("at")
+            self._asked = "next" if at is None else at
+            self._watch = True
+        elif kind == "relax":
+            self._asked = None
+        elif kind == "sealed":
+            self.last_sealed = message.get("step")
+        elif kind == "lost":
+            log.error("the checkpoint was not kept: %s", message.get("reason"))
+
+    def _is_due(self, step: int) -> bool:
+        granted = self._granted
+        if granted is not None and granted.step == step:
+            return True
+        asked = self._asked
+        if asked is not None and self._is_asked(asked, step):
+            return self._begin(step)
+        if self._every is not None and step > 0 and step % self._every == 0:
+            return self._begin(step)
+        self._watch = self._every is not None or self._asked is not None
+        return False
+
+    def _is_asked(self, asked: Union[str, int], step: int) -> bool:
+        if asked == "next" or asked == step:
+            return True
+        if isinstance(asked, int) and step > asked:
+            self._asked = None
+            self._offer({"type": "late", "at": asked, "step": step})
+        return False
+
+    def _begin(self, step: int) -> bool:
+        self._asked = None
+        self._granted = self._request(step)
+        return self._granted is not None
+
+    def _request(self, step: int) -> Optional["_Grant"]:
+        connection = self._connection
+        if connection is None or not connection.is_open:
+            return None
+        self._tell_last()
+        try:
+            reply = connection.ask({"type": "begin", "step": step})
+        except Gone:
+            return None
+        if reply.get("type") == "folder":
+            return _Grant(step, str(reply["save"]), Path(str(reply["path"])))
+        log.warning("no save at step %d: %s", step, reply.get("reason"))
+        return None
+
+    def _take_grant(self, step: int) -> Optional["_Grant"]:
+        granted, self._granted = self._granted, None
+        if granted is not None and granted.step != step:
+            self._offer({"type": "failed", "save": granted.save, "reason": f"step {step} was saved instead of {granted.step}"})
+            granted = None
+        return granted or self._request(step)
+
+    def _report(self, step: int, metrics: Mapping[str, Any], now: float) -> None:
+        self._next_report = now + _REPORT_SECONDS
+        self._reported = step
+        self._offer({"type": "step", "step": step, "metrics": _numbers(metrics)})
+
+    def _tell_last(self) -> None:
+        """Progress that was coalesced so far, before something that depends on it."""
+        if self._latest > self._reported:
+            self._report(self._latest, {}, time.monotonic())
+
+    def _offer(self, message: Message) -> None:
+        if self._connection is not None and self._connection.is_open:
+            self._connection.offer(message)
+
+    def _forget(self) -> None:
+        if self._connection is not None:
+            self._connection.forget()
+
+
+def _forget_in_children(run: Run) -> None:
+    """A data-loader worker is a copy of the trainer: it must not speak in its name."""
+    reference = weakref.ref(run)
+
+    def forget() -> None:
+        alive = reference()
+        if alive is not None:
+            alive._forget()
+
+    os.register_at_fork(after_in_child=forget)
+
+
+def _numbers(metrics: Mapping[str, Any]) -> Dict[str, float]:
+    numbers = {}
+    for name, value in metrics.items():
+        try:
+            number = float(value)
+        except (TypeError, ValueError, RuntimeError):
+            continue
+        if math.isfinite(number):
+            numbers[name] = number
+    return numbers
+
+
+class _Grant:
+    """A folder that the supervisor has given for one save."""
+
+    def __init__(self, step: int, save: str, path: Path) -> None:
+        self.step = step
+        self.save = save
+        self.path = path
+
+
+class _SaveBlock:
+    """The block of one save; see :meth:`Run.save`."""
+
+    def __init__(self, run: Run, step: int) -> None:
+        self._run = run
+        self._step = step
+        self._grant: Optional[_Grant] = None
+        self._temporary: Optional[Path] = None
+
+    def __enter__(self) -> Path:
+        self._grant = self._run._take_grant(self._step)
+        if self._grant is not None:
+            return self._grant.path
+        log.warning("step %d is saved into a temporary folder that is thrown away: there is no supervisor to keep it", self._step)
+        self._temporary = Path(tempfile.mkdtemp(prefix="holdfast-unkept-"))
+        return self._temporary
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            return
+        connection, grant = self._run._connection, self._grant
+        if connection is None or grant is None:
+            return
+        message = {"type": "saved", "save": grant.save}
+        if kind is not None:
+            message = {"type": "failed", "save": grant.save, "reason": f"{kind.__name__}: {error}"[:500]}
+        with contextlib.suppress(Gone):
+            connection.send(message)

@@ -1,0 +1,79 @@
+"""The other end of the socket, for tests: answers as it is told and keeps what it heard."""
+
+import json
+import os
+import queue
+import socket
+import tempfile
+import threading
+
+
+class FakeSupervisor:
+    def __init__(self, resume=None, every_steps=None, protocol="holdfast.sdk/1"):
+        self.folder = tempfile.mkdtemp(prefix="holdfast-sdk-")
+        self.path = os.path.join(self.folder, "sdk")
+        self.heard = queue.Queue()
+        self.answers = {
+            "hello": lambda _: {
+                "type": "welcome",
+                "protocol": protocol,
+                "run": "r",
+                "attempt": 3,
+                "resume": resume,
+                "everySteps": every_steps,
+            },
+            "begin": self._give_folder,
+            "finish": lambda _: {"type": "bye"},
+        }
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(self.path)
+        self._listener.listen(4)
+        self._peer = None
+        self._saves = 0
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def env(self, **more):
+        return {"HOLDFAST_SOCKET": self.path, **more}
+
+    def say(self, message):
+        self._peer.sendall(json.dumps(message).encode() + b"\n")
+
+    def say_bytes(self, data):
+        self._peer.sendall(data)
+
+    def expect(self, kind):
+        """The next message of this type; others before it are passed over."""
+        while True:
+            message = self.heard.get(timeout=10)
+            if message["type"] == kind:
+                return message
+
+    def vanish(self):
+        self._peer.shutdown(socket.SHUT_RDWR)
+        self._peer.close()
+        self._listener.close()
+
+    def _give_folder(self, message):
+        self._saves += 1
+        path = os.path.join(self.folder, "save-%d" % self._saves)
+        os.mkdir(path)
+        return {"type": "folder", "save": str(self._saves), "path": path}
+
+    def _serve(self):
+        try:
+            self._peer, _ = self._listener.accept()
+            held = b""
+            while True:
+                piece = self._peer.recv(65536)
+                if not piece:
+                    break
+                *lines, held = (held + piece).split(b"\n")
+                for line in lines:
+                    message = json.loads(line)
+                    answer = self.answers.get(message["type"])
+                    if answer is not None:
+                        self.say(answer(message))
+                    self.heard.put(message)
+        except OSError:
+            pass
+        self.heard.put({"type": "closed"})

@@ -1,0 +1,221 @@
+import os
+import time
+import unittest
+from pathlib import Path
+
+import holdfast
+from fake_supervisor import FakeSupervisor
+
+
+def attach(supervisor, **more):
+    run = holdfast.attach(supervisor.env(**more))
+    supervisor.expect("hello")
+    return run
+
+
+def due_within(run, step, seconds=10):
+    """Steps on until a save is due: what was pushed arrives on another thread."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if run.step(step):
+            return step
+        step += 1
+        time.sleep(0.001)
+    raise AssertionError("no save became due")
+
+
+class Outside(unittest.TestCase):
+    def test_nothing_is_due_and_a_resume_starts_fresh(self):
+        run = holdfast.attach({})
+        self.assertFalse(run.is_attached)
+        self.assertEqual(run.resume(self.fail), 0)
+        self.assertFalse(run.step(1, loss=0.5))
+        run.finish()
+
+    def test_a_save_goes_into_a_folder_that_is_thrown_away(self):
+        run = holdfast.attach({})
+        with self.assertLogs("holdfast", "WARNING"), run.save(3) as folder:
+            (folder / "state").write_text("x")
+        self.assertFalse(folder.exists())
+
+    def test_a_socket_that_nobody_listens_on_is_a_warning(self):
+        with self.assertLogs("holdfast", "WARNING"):
+            run = holdfast.attach({"HOLDFAST_SOCKET": "/nonexistent/sdk"})
+        self.assertFalse(run.is_attached)
+
+    def test_a_supervisor_of_another_protocol_is_a_warning(self):
+        supervisor = FakeSupervisor(protocol="holdfast.sdk/9")
+        with self.assertLogs("holdfast", "WARNING"):
+            run = holdfast.attach(supervisor.env())
+        self.assertFalse(run.is_attached)
+
+
+class Attached(unittest.TestCase):
+    def test_it_says_who_it_is(self):
+        supervisor = FakeSupervisor()
+        run = holdfast.attach(supervisor.env(RANK="2", WORLD_SIZE="4"))
+        hello = supervisor.expect("hello")
+        self.assertEqual((hello["rank"], hello["world"], hello["pid"]), (2, 4, os.getpid()))
+        self.assertEqual(run.attempt, 3)
+
+    def test_a_rank_that_makes_no_sense_is_taken_for_a_single_process(self):
+        supervisor = FakeSupervisor()
+        holdfast.attach(supervisor.env(RANK="4", WORLD_SIZE="4"))
+        self.assertEqual(supervisor.expect("hello")["world"], 1)
+
+    def test_resume_loads_the_last_good_and_goes_on_after_it(self):
+        run = attach(FakeSupervisor(resume={"path": "/run/step-7", "step": 7}))
+        loaded = []
+        self.assertEqual(run.resume(loaded.append), 8)
+        self.assertEqual(loaded, [Path("/run/step-7")])
+
+    def test_an_error_of_the_loader_is_the_callers(self):
+        run = attach(FakeSupervisor(resume={"path": "/run/step-7", "step": 7}))
+
+        def load(_):
+            raise ValueError("bad")
+
+        with self.assertRaises(ValueError):
+            run.resume(load)
+
+    def test_progress_is_coalesced_and_the_last_of_it_is_told_at_the_end(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        for step in range(1000):
+            run.step(step, loss=1.0, text="no number", bad=float("nan"))
+        run.finish()
+        told = []
+        while True:
+            message = supervisor.heard.get(timeout=10)
+            if message["type"] == "finish":
+                break
+            told.append(message)
+        self.assertEqual(told[0], {"type": "step", "step": 0, "metrics": {"loss": 1.0}})
+        self.assertEqual(told[-1]["step"], 999)
+        self.assertLess(len(told), 20)
+
+    def test_a_save_that_was_asked_for_is_due_at_the_next_step(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        supervisor.say({"type": "save", "why": "cadence", "at": None})
+        step = due_within(run, 5)
+        with run.save(step) as folder:
+            (folder / "state").write_text("x")
+        self.assertEqual(supervisor.expect("begin")["step"], step)
+        self.assertEqual(supervisor.expect("saved")["save"], "1")
+        self.assertFalse(run.step(step + 1))
+
+    def test_a_save_at_a_step_waits_for_it(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        supervisor.say({"type": "save", "why": "notice", "at": 5000})
+        self.assertEqual(due_within(run, 0), 5000)
+
+    def test_a_step_that_lies_behind_is_told(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        supervisor.say({"type": "save", "why": "notice", "at": 3})
+        step = 10
+        while supervisor.heard.empty() or supervisor.heard.get()["type"] != "late":
+            self.assertFalse(run.step(step))
+            step += 1
+
+    def test_a_cadence_in_steps_is_kept_without_asking(self):
+        run = attach(FakeSupervisor(every_steps=10))
+        due = []
+        for step in range(35):
+            if run.step(step):
+                due.append(step)
+                with run.save(step):
+                    pass
+        self.assertEqual(due, [10, 20, 30])
+
+    def test_a_refused_save_is_not_due(self):
+        supervisor = FakeSupervisor(every_steps=10)
+        supervisor.answers["begin"] = lambda _: {"type": "refused", "code": "SAVE_DOES_NOT_FIT", "reason": "no room"}
+        run = attach(supervisor)
+        with self.assertLogs("holdfast", "WARNING") as logged:
+            self.assertFalse(run.step(10))
+        self.assertIn("no room", logged.output[0])
+
+    def test_an_error_in_the_block_gives_the_save_up_and_is_raised(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertTrue(run.step(1))
+        with self.assertRaises(OSError), run.save(1):
+            raise OSError("disk full")
+        self.assertEqual(supervisor.expect("failed")["reason"], "OSError: disk full")
+
+    def test_another_step_than_the_one_that_was_due_begins_anew(self):
+        supervisor = FakeSupervisor(every_steps=5)
+        run = attach(supervisor)
+        self.assertTrue(run.step(5))
+        with run.save(6):
+            pass
+        self.assertEqual([supervisor.expect("begin")["step"], supervisor.expect("failed")["save"]], [5, "1"])
+        self.assertEqual([supervisor.expect("begin")["step"], supervisor.expect("saved")["save"]], [6, "2"])
+
+    def test_busy_is_told_at_both_ends(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        with run.busy("evaluation"):
+            self.assertEqual(supervisor.expect("busy")["what"], "evaluation")
+        self.assertIsNone(supervisor.expect("busy")["what"])
+
+    def test_what_is_sealed_is_known(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        supervisor.say({"type": "sealed", "save": "1", "step": 12, "path": "/run/step-12"})
+        supervisor.say({"type": "save", "why": "cadence", "at": None})
+        due_within(run, 20)
+        self.assertEqual(run.last_sealed, 12)
+
+
+class Troubles(unittest.TestCase):
+    def test_training_goes_on_when_the_supervisor_is_gone(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertTrue(run.step(1))
+        with self.assertLogs("holdfast", "WARNING"):
+            supervisor.vanish()
+            with run.save(1) as folder:
+                (folder / "state").write_text("x")
+            step = 2
+            while run.is_attached:
+                run.step(step)
+                step += 1
+        self.assertFalse(run.step(step))
+        run.finish()
+
+    def test_who_waits_for_an_answer_is_woken_when_the_supervisor_goes(self):
+        supervisor = FakeSupervisor()
+        supervisor.answers.pop("finish")
+        run = attach(supervisor)
+        supervisor.answers["finish"] = lambda _: supervisor.vanish()
+        with self.assertLogs("holdfast", "WARNING"):
+            run.finish()
+
+    def test_nonsense_from_the_other_side_is_passed_over(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        supervisor.say_bytes(b"\xff\xfe not json\n[1, 2]\n{\"type\": \"tomorrow\"}\n")
+        supervisor.say({"type": "save", "why": "asked", "at": None})
+        due_within(run, 1)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
+    def test_a_forked_worker_does_not_speak(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        pid = os.fork()
+        if pid == 0:
+            spoke = run.is_attached or run.step(77)
+            run.finish()
+            os._exit(1 if spoke else 0)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+        self.assertTrue(run.is_attached)
+        self.assertTrue(run.step(78))
+        self.assertEqual(supervisor.expect("step")["step"], 78)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { millis } from '../../core/duration.ts';
+import { compileRunOptions } from './run-trainer.ts';
+
+const VALUES = {
+  dir: null,
+  grace: null,
+  every: 'auto',
+  keep: null,
+  restarts: 0,
+  'resume-arg': null,
+  'notice-file': null,
+  'termination-log': null,
+} as const;
+
+describe('the options of a run', () => {
+  it('have defaults, and an unsaid grace is a guess', () => {
+    const options = compileRunOptions(VALUES, ['train'], {});
+    expect(options).toMatchObject({ grace: { graceMs: 30_000, from: 'default' }, cadence: { kind: 'auto' }, retention: null });
+    expect(options.dir).toMatch(/\/holdfast-run$/);
+  });
+
+  it('come from the environment where the command line is silent', () => {
+    const env = { HOLDFAST_DIR: '/data/run', HOLDFAST_GRACE: '2m', HOLDFAST_NODE: 'n1' };
+    expect(compileRunOptions(VALUES, ['train'], env)).toMatchObject({
+      dir: '/data/run',
+      grace: { graceMs: 120_000, from: 'environment' },
+      node: 'n1',
+    });
+    const said = { ...VALUES, dir: '/said', grace: millis(5000), keep: 2 };
+    expect(compileRunOptions(said, ['train'], env)).toMatchObject({
+      dir: '/said',
+      grace: { graceMs: 5000, from: 'option' },
+      retention: { last: 2 },
+    });
+  });
+});

@@ -1,0 +1,91 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import type { Clock } from '../core/clock.ts';
+import { HoldfastError, systemCode, toError } from '../core/errors.ts';
+import { printable } from '../core/printable.ts';
+import { renderTerminationMessage, type TerminationMessage } from '../domain/termination-message.ts';
+import type { LedgerEvent } from '../ledger/events.ts';
+import { type LedgerWriter, openLedger } from '../ledger/writer.ts';
+
+/** Where a container leaves its last words. */
+const KUBERNETES_LOG = '/dev/termination-log';
+
+export interface BookOptions {
+  readonly dir: string;
+  readonly node: string;
+  readonly clock: Clock;
+  /** The file for the termination message; null: that of Kubernetes, where there is one. */
+  readonly terminationLog: string | null;
+  /** Tells people something, on standard error. */
+  readonly say: (text: string) => void;
+}
+
+/**
+ * What is written down about a run: the ledger, the termination message, and lines for people. It never throws: that something could not be
+ * recorded is told, and training goes on.
+ */
+export class Book {
+  readonly node: string;
+  readonly #options: BookOptions;
+  readonly #message: string | null;
+  #ledger: LedgerWriter | null = null;
+
+  constructor(options: BookOptions) {
+    this.node = options.node;
+    this.#options = options;
+    this.#message = options.terminationLog ?? (existsSync(KUBERNETES_LOG) ? KUBERNETES_LOG : null);
+  }
+
+  /** Turns to a new page: the ledger of an attempt. */
+  async open(attempt: number): Promise<void> {
+    await this.close();
+    const { dir, node, clock } = this.#options;
+    try {
+      this.#ledger = openLedger(dir, { attempt, node, clock, onFailure: (error) => this.complain(error) });
+    } catch (thrown) {
+      this.complain(thrown);
+    }
+  }
+
+  record(event: LedgerEvent): void {
+    this.#ledger?.append(event);
+  }
+
+  /** A line for people, on standard error alone. */
+  say(text: string): void {
+    this.#options.say(printable(text));
+  }
+
+  /** Something a person should know, also later. */
+  warn(text: string): void {
+    this.say(`warning: ${text}`);
+    this.record({ kind: 'note', level: 'warning', code: null, sentence: text });
+  }
+
+  /** An error of ours that training does not end for. */
+  complain(thrown: unknown): void {
+    const error = toError(thrown);
+    const code = error instanceof HoldfastError ? error.code : 'INTERNAL';
+    this.say(`error ${code}: ${error.message}`);
+    this.record({ kind: 'note', level: 'error', code, sentence: error.message });
+  }
+
+  /** Leaves the last words; the file is a mount and can only be written in place. */
+  leave(message: TerminationMessage): void {
+    if (this.#message === null) return;
+    try {
+      writeFileSync(this.#message, renderTerminationMessage(message));
+    } catch (thrown) {
+      this.warn(`the termination message cannot be written to ${this.#message}: ${systemCode(thrown) ?? String(thrown)}`);
+    }
+  }
+
+  async close(): Promise<void> {
+    const ledger = this.#ledger;
+    this.#ledger = null;
+    try {
+      await ledger?.close();
+    } catch (thrown) {
+      this.complain(thrown);
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import { publishDeadline } from '../checkpoint/store/attempt.ts';
+import { formatDuration } from '../core/duration.ts';
+import { explainDeadline } from '../domain/effective-grace.ts';
+import { decideFlush, type FlushDecision, RESERVE_MS } from '../domain/flush-decision.ts';
+import type { Notice } from '../domain/notice.ts';
+import type { TerminationMessage } from '../domain/termination-message.ts';
+import type { Life, LifeOptions } from './life.ts';
+import { labelOf, type Notices } from './notices.ts';
+import type { Trainer } from './trainer.ts';
+
+export type FlushOutcome = NonNullable<TerminationMessage['flush']>;
+type MadeOrNot = Exclude<FlushOutcome, 'none'>;
+
+export interface EndingOptions extends Pick<LifeOptions, 'store' | 'attempt' | 'book'> {
+  readonly life: Life;
+  readonly trainer: Trainer;
+  readonly notices: Notices;
+  /** Resolves when the trainer has ended and everything that it said is heard. */
+  readonly gone: Promise<void>;
+  /** Leaves a provisional word, before anything can go wrong. */
+  readonly leaveWord: () => void;
+}
+
+/** The trainer is killed this long before the deadline, so that there is time to tell. */
+const KILL_BEFORE_MS = RESERVE_MS / 2;
+/** Sealing what was staged, perhaps what the trainer began right then, and the flush. */
+const ROUNDS = 3;
+/** A save needs a rank per node to agree on; on one node the supervisor says the step. */
+const AGREEMENT_MS = 0;
+
+/**
+ * Ends the trainer after a notice. With the SDK attached nothing reaches the trainer before the flush has ended or was refused: a SIGTERM that
+ * comes to data-loader workers or to a launcher first would destroy it. Without it the trainer is told at once. What lives shortly before the
+ * deadline is killed. Resolves when the trainer's own process has ended.
+ */
+export async function endTrainer(notice: Notice, options: EndingOptions): Promise<FlushOutcome> {
+  const { life, trainer, notices, book, leaveWord } = options;
+  leaveWord();
+  announce(options);
+  const over = new AbortController();
+  void options.gone.then(() => over.abort());
+  const outcome = life.ranks.count === 0 ? 'none' : await flush(options, over.signal);
+  trainer.tell(life.ranks.count === 0 && outcome === 'none' ? signalFor(notice) : 'SIGTERM');
+  await within(notices.untilDeadline(KILL_BEFORE_MS, over.signal));
+  if (trainer.end === null) {
+    book.warn('the trainer still lives shortly before the deadline and is killed');
+    await trainer.killAll(options.store.clock);
+    await options.gone;
+  }
+  return outcome;
+}
+
+/** A replacement of this attempt must know how long to wait; the ledger, why that long. */
+function announce({ notices, store, attempt, book }: EndingOptions): void {
+  const { deadline } = notices;
+  if (deadline === null) return;
+  const { deadlineMs, graceMs, confidence, reasons } = deadline;
+  book.record({ kind: 'deadline', deadlineMs, graceMs, confidence, reasons });
+  book.say(explainDeadline(deadline, store.clock.now()));
+  try {
+    publishDeadline(store, attempt, deadlineMs);
+  } catch (thrown) {
+    book.complain(thrown);
+  }
+}
+
+function signalFor({ cause }: Notice): NodeJS.Signals {
+  return cause === 'ctrl-c' ? 'SIGINT' : 'SIGTERM';
+}
+
+async function flush(options: EndingOptions, over: AbortSignal): Promise<MadeOrNot> {
+  const { life, store, book, notices } = options;
+  const startedMs = store.clock.monotonic();
+  let outcome: MadeOrNot = 'refused';
+  let decision: FlushDecision | null = null;
+  for (let round = 0; round < ROUNDS && !over.aborted; round++) {
+    decision = decide(options);
+    book.record({ kind: 'decision', outcome: decision.outcome, sentence: decision.sentence, numbers: decision.numbers });
+    book.say(decision.sentence);
+    if (decision.outcome === 'keep-last-good') break;
+    outcome = decision.outcome === 'flush' ? await makeFlush(options, over) : await sealStaged(options, over, startedMs);
+    // What was staged is safe; what is left of the time may do for a flush.
+    if (outcome !== 'staged-sealed') break;
+  }
+  const tookMs = store.clock.monotonic() - startedMs;
+  const leftMs = notices.deadline === null ? null : notices.deadline.deadlineMs - store.clock.now();
+  const sentence = `flush ${outcome} after ${formatDuration(tookMs)}`;
+  book.record({
+    kind: 'flush-ended',
+    outcome,
+    step: life.measured.lastGoodStep,
+    tookMs,
+    predictedMs: decision?.numbers.medianMs ?? null,
+    leftMs,
+    sentence,
+  });
+  return outcome;
+}
+
+function decide({ life, store, notices }: EndingOptions): FlushDecision {
+  const { measured, desk } = life;
+  const nowMs = store.clock.now();
+  const { deadlineMs, confidence } = notices.deadline ?? { deadlineMs: nowMs, confidence: 'guess' as const };
+  const staged = desk.phase === 'sealing' ? { step: desk.step ?? 0, seal: measured.seal ?? UNKNOWN } : null;
+  return decideFlush({
+    nowMs,
+    deadlineMs,
+    confidence,
+    step: measured.step,
+    lastGoodStep: measured.lastGoodStep,
+    unsavedMs: measured.unsavedMs(store.clock.monotonic()),
+    stepRest: measured.stepRest,
+    save: measured.write,
+    seal: measured.seal,
+    agreementMs: AGREEMENT_MS,
+    staged,
+    // Progress is told with some delay, so that a step that equals the last good one proves nothing; none at all does.
+    refusal: measured.step === null && desk.phase === 'idle' ? 'no step was made yet' : null,
+  });
+}
+
+/** Sealing goes on already, and nobody has timed it yet. */
+const UNKNOWN = { medianMs: 0, p95Ms: 0, samples: 0 };
+
+async function makeFlush(options: EndingOptions, over: AbortSignal): Promise<MadeOrNot> {
+  const { life, notices } = options;
+  const saved = life.nextSave();
+  // A save that the ranks are writing is the flush.
+  if (life.desk.phase === 'idle') life.ask('notice');
+  const outcome = await firstOf(saved, notices.untilDeadline(RESERVE_MS, over));
+  if (outcome !== null) return outcome.isSealed ? 'made' : 'missed';
+  return finishOrAbandon(options, over, 'made');
+}
+
+async function sealStaged(options: EndingOptions, over: AbortSignal, noticedMs: number): Promise<MadeOrNot> {
+  const done = options.life.nextSave();
+  const outcome = await firstOf(done, options.notices.untilDeadline(RESERVE_MS, over));
+  // A save that the trainer began by itself after the notice is as good as one it was asked for.
+  if (outcome !== null) return outcome.isSealed ? (outcome.begunMs >= noticedMs ? 'made' : 'staged-sealed') : 'missed';
+  return finishOrAbandon(options, over, 'staged-sealed');
+}
+
+/** The deadline came, or the trainer ended. What it had handed over by then is still sealed, as long as there is time. */
+async function finishOrAbandon({ life, notices }: EndingOptions, over: AbortSignal, whenSealed: MadeOrNot): Promise<MadeOrNot> {
+  if (over.aborted && life.desk.phase === 'sealing') {
+    const outcome = await firstOf(life.nextSave(), notices.untilDeadline(RESERVE_MS, new AbortController().signal));
+    if (outcome !== null) return outcome.isSealed ? whenSealed : 'missed';
+  }
+  life.ranks.relax();
+  life.desk.abandon('there was no time left for the save');
+  return over.aborted ? 'missed' : 'abandoned';
+}
+
+/** The first result, or null when the bound was reached or cut short first. */
+async function firstOf<T>(result: Promise<T>, bound: Promise<void>): Promise<T | null> {
+  return Promise.race([
+    result,
+    bound.then(
+      () => null,
+      () => null,
+    ),
+  ]);
+}
+
+async function within(bound: Promise<void>): Promise<void> {
+  try {
+    await bound;
+  } catch {
+    // The trainer has ended, which is what the bound was for.
+  }
+}
+
+/** One sentence for the log. */
+export function noticeSentence(notice: Notice): string {
+  return `notice: ${labelOf(notice)}${notice.detail === null ? '' : ` (${notice.detail})`}`;
+}

@@ -1,0 +1,39 @@
+/** What the trainer may want to know before it speaks with the supervisor, or instead of it. */
+export interface TrainerFacts {
+  readonly socket: string;
+  readonly run: string;
+  readonly dir: string;
+  readonly attempt: number;
+  readonly resume: { readonly path: string; readonly step: number } | null;
+  readonly graceMs: number;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Read by torchrun since 2026; older ones end their workers 30 seconds after SIGTERM, whatever they are told. */
+export const TORCHRUN_TIMEOUT = 'TORCH_ELASTIC_SHUTDOWN_TIMEOUT';
+
+/** The trainer's environment: the supervisor's own, and what is said in docs/reference/sdk-protocol.md. */
+export function trainerEnvironment(env: Environment, facts: TrainerFacts): Environment {
+  const { resume } = facts;
+  return {
+    ...env,
+    // Left by an older life it would name a checkpoint that does not count any more.
+    HOLDFAST_RESUME_PATH: resume?.path,
+    HOLDFAST_RESUME_STEP: resume === null ? undefined : String(resume.step),
+    HOLDFAST_SOCKET: facts.socket,
+    HOLDFAST_RUN: facts.run,
+    HOLDFAST_DIR: facts.dir,
+    HOLDFAST_ATTEMPT: String(facts.attempt),
+    [TORCHRUN_TIMEOUT]: env[TORCHRUN_TIMEOUT] ?? String(Math.ceil(facts.graceMs / 1000)),
+  };
+}
+
+/**
+ * The command with what tells it where to resume: `--resume-arg=--resume-from` adds two words, `--resume-arg=--ckpt={}` one. Without a
+ * checkpoint the command stays as it is.
+ */
+export function withResumeArgument(command: readonly string[], argument: string | null, path: string | null): readonly string[] {
+  if (argument === null || path === null) return command;
+  return argument.includes('{}') ? [...command, argument.replaceAll('{}', path)] : [...command, argument, path];
+}

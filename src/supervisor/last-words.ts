@@ -1,0 +1,74 @@
+import { publishDeadline } from '../checkpoint/store/attempt.ts';
+import { exitOfRun, type RunEnd, type RunExit } from '../domain/exit-contract.ts';
+import type { TerminationMessage } from '../domain/termination-message.ts';
+import type { FlushOutcome } from './ending.ts';
+import type { Life, LifeOptions } from './life.ts';
+import { labelOf, type Notices } from './notices.ts';
+
+interface Ended extends Pick<LifeOptions, 'store' | 'attempt' | 'book'> {
+  readonly life: Life;
+  readonly notices: Notices;
+}
+
+/** What is known at the notice, before anything can go wrong. */
+export function leaveProvisional(ended: Ended): void {
+  const { notices, life } = ended;
+  const cause = notices.first === null ? 'told to end' : labelOf(notices.first);
+  const good = life.measured.lastGoodStep;
+  const sentence = `${cause}; ${good === null ? 'nothing is sealed yet' : `step ${good} is sealed`}`;
+  leave(ended, { provisional: true, exitCode: null, end: null, trainer: null, flush: null, sentence });
+}
+
+/** The end of an attempt: in the ledger, in the termination message, and for the attempt that follows. */
+export function writeEnd(ended: Ended, end: RunEnd, flush: FlushOutcome): RunExit {
+  const { store, attempt, book, life, notices } = ended;
+  const exit = exitOfRun(end);
+  const { trainer, saidFinished } = end;
+  const code = trainer !== null && 'code' in trainer ? trainer.code : null;
+  const signal = trainer !== null && 'signal' in trainer ? trainer.signal : null;
+  book.record({ kind: 'trainer-ended', code, signal, saidFinished });
+  const facts = { ...factsOf(ended, exit.kind === 'finished'), sentence: exit.sentence };
+  book.record({
+    kind: 'attempt-ended',
+    exitCode: exit.code,
+    end: exit.kind,
+    cause: notices.first?.cause ?? null,
+    accelerators: null,
+    ...facts,
+  });
+  leave(ended, { provisional: false, exitCode: exit.code, end: exit.kind, trainer, flush, sentence: exit.sentence });
+  book.say(exit.kind === 'finished' ? exit.sentence : `${exit.sentence}; ${lastGoodSentence(life)}`);
+  try {
+    publishDeadline(store, attempt, null);
+  } catch (thrown) {
+    book.complain(thrown);
+  }
+  return exit;
+}
+
+function lastGoodSentence({ measured }: Life): string {
+  const { lastGoodStep, lostSteps } = measured;
+  if (lastGoodStep === null) return 'nothing is sealed';
+  return `the last good step is ${lastGoodStep}${(lostSteps ?? 0) > 0 ? `, ${lostSteps} later ones are not saved` : ''}`;
+}
+
+function factsOf({ life, store }: Ended, isFinished: boolean) {
+  const { measured } = life;
+  const [lostMs, lostSteps] = isFinished ? [0, 0] : [measured.unsavedMs(store.clock.monotonic()), measured.lostSteps];
+  return { step: measured.step, lastGoodStep: measured.lastGoodStep, lostMs, lostSteps };
+}
+
+function leave(ended: Ended, words: Pick<TerminationMessage, 'provisional' | 'exitCode' | 'end' | 'trainer' | 'flush' | 'sentence'>): void {
+  const { store, attempt, book, notices } = ended;
+  book.leave({
+    run: store.run,
+    attempt: attempt.attempt,
+    node: book.node,
+    atMs: store.clock.now(),
+    cause: notices.first?.cause ?? null,
+    deadlineMs: notices.deadline?.deadlineMs ?? null,
+    accelerators: null,
+    ...factsOf(ended, words.end === 'finished'),
+    ...words,
+  });
+}

@@ -1,0 +1,207 @@
+import type { Attempt } from '../checkpoint/store/attempt.ts';
+import type { Sealed } from '../checkpoint/store/commit.ts';
+import type { Save } from '../checkpoint/store/save.ts';
+import type { OpenStore } from '../checkpoint/store/store.ts';
+import type { Clock } from '../core/clock.ts';
+import { formatBytes } from '../core/bytes.ts';
+import { formatDuration } from '../core/duration.ts';
+import { HoldfastError } from '../core/errors.ts';
+import type { EventOf } from '../ledger/events.ts';
+import type { Book } from './book.ts';
+import { Measurements } from './measurements.ts';
+import type { RunOptions } from './options.ts';
+import { Ranks } from './ranks.ts';
+import { SaveDesk, type SaveEvents, type SaveTimings } from './save-desk.ts';
+import { PROTOCOL, type SaveReason } from './sdk/protocol.ts';
+import type { Rank, SdkListener } from './sdk/server.ts';
+
+/** What became of one save. */
+export interface SaveOutcome {
+  readonly isSealed: boolean;
+  readonly step: number;
+  /** When its state was taken; of the monotonic clock. */
+  readonly begunMs: number;
+}
+
+export interface LifeOptions {
+  readonly options: RunOptions;
+  readonly store: OpenStore;
+  readonly attempt: Attempt;
+  readonly resume: { readonly path: string; readonly step: number } | null;
+  readonly book: Book;
+  /** A newer attempt has taken over: this one has to end. */
+  readonly onFenced: (error: HoldfastError) => void;
+}
+
+type Said = Parameters<SdkListener['onMessage']>[1];
+type LedgerReason = EventOf<'save-started'>['reason'];
+const REASONS: Readonly<Record<SaveReason, LedgerReason>> = { cadence: 'cadence', notice: 'flush', asked: 'advice' };
+
+/**
+ * One life of the trainer as far as it speaks with us: its ranks, their progress and their saves. It listens to the socket and to the desk, keeps
+ * the measurements and writes everything down. It decides nothing: the cadence and the ending do, through {@link ask} and {@link nextSave}.
+ */
+export class Life implements SdkListener, SaveEvents {
+  readonly ranks = new Ranks();
+  readonly desk: SaveDesk;
+  readonly measured: Measurements;
+  readonly #life: LifeOptions;
+  readonly #clock: Clock;
+  #begun: { readonly reason: LedgerReason; readonly atMs: number; readonly save: string } | null = null;
+  #finished = false;
+  #hasAttached = false;
+  #waiting: ((outcome: SaveOutcome) => void)[] = [];
+  #leaving: (() => void)[] = [];
+
+  constructor(life: LifeOptions) {
+    const { options, store, attempt, resume } = life;
+    this.#life = life;
+    this.#clock = store.clock;
+    this.measured = new Measurements(this.#clock.monotonic(), resume?.step ?? null);
+    const { retention, env } = options;
+    this.desk = new SaveDesk({ store, attempt, retention, env, events: this, participants: () => this.ranks.all });
+  }
+
+  /** The trainer said that the run is finished. */
+  get saidFinished(): boolean {
+    return this.#finished;
+  }
+
+  /** Asks for a save; true when somebody is there to make it. */
+  ask(why: SaveReason): boolean {
+    if (this.ranks.count === 0) return false;
+    this.ranks.ask(why, this.measured.stepMs);
+    return true;
+  }
+
+  /** Resolves with the next save that is sealed or lost. */
+  nextSave(): Promise<SaveOutcome> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  onRank(rank: Rank): void {
+    const { store, attempt, resume, options, book } = this.#life;
+    this.ranks.add(rank);
+    const everySteps = options.cadence.kind === 'steps' ? options.cadence.everySteps : null;
+    rank.send({ type: 'welcome', protocol: PROTOCOL, run: store.run, attempt: attempt.attempt, resume, everySteps });
+    book.record({ kind: 'sdk-attached', rank: rank.rank, worldSize: rank.world, python: null, framework: null });
+    if (!this.#hasAttached)
+      book.say(
+        resume === null ? 'the trainer has attached; it starts fresh' : `the trainer has attached; it resumes after step ${resume.step}`,
+      );
+    this.#hasAttached = true;
+    if (this.ranks.wanted !== null) this.ask(this.ranks.wanted);
+  }
+
+  onMessage(rank: Rank, message: Said): void {
+    const now = this.#clock.monotonic();
+    switch (message.type) {
+      case 'step':
+        this.ranks.note(rank, message.step, this.measured.stepMs);
+        if (rank === this.ranks.all[0]) this.#progress(message.step, message.metrics['loss'] ?? null, now);
+        break;
+      case 'begin':
+        this.desk.begin(rank, message.step);
+        break;
+      case 'saved':
+        this.desk.handOver(rank, message.save);
+        break;
+      case 'failed':
+        this.desk.fail(rank, message.save, message.reason);
+        break;
+      case 'late':
+        this.desk.late(rank, message.at);
+        this.ranks.askLater(rank, message.step, this.measured.stepMs);
+        break;
+      case 'busy':
+        this.measured.noteBusy(message.what !== null, now);
+        break;
+      case 'finish':
+        // All ranks end together; the first speaks for all.
+        if (rank.rank === (this.ranks.all[0]?.rank ?? rank.rank)) this.#finished = true;
+        rank.send({ type: 'bye' });
+        break;
+    }
+  }
+
+  onGone(rank: Rank): void {
+    this.ranks.remove(rank);
+    this.desk.gone(rank);
+    if (this.ranks.count === 0) for (const resolve of this.#leaving.splice(0)) resolve();
+  }
+
+  /** Resolves when no rank is connected any more: everything that they had said is heard. */
+  drained(): Promise<void> {
+    if (this.ranks.count === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#leaving.push(resolve));
+  }
+
+  onComplaint(text: string): void {
+    this.#life.book.warn(text);
+  }
+
+  onDefect(thrown: unknown): void {
+    this.#life.book.complain(thrown);
+  }
+
+  onBegun(save: Save): void {
+    const wanted = this.ranks.settle();
+    const reason = wanted === null ? (this.#life.options.cadence.kind === 'steps' ? 'cadence' : 'request') : REASONS[wanted];
+    this.#begun = { reason, atMs: this.#clock.monotonic(), save: save.save };
+    const { write, seal } = this.measured;
+    const predicted =
+      write === null || seal === null ? null : { medianMs: write.medianMs + seal.medianMs, p95Ms: write.p95Ms + seal.p95Ms };
+    this.#life.book.record({ kind: 'save-started', save: save.save, step: save.step, reason, predicted });
+  }
+
+  onHandedOver(): void {}
+
+  onSealed(sealed: Sealed, timings: SaveTimings): void {
+    const { step, bytes, writeMs, sealMs } = timings;
+    const now = this.#clock.monotonic();
+    const begunMs = this.#begun?.atMs ?? now;
+    this.measured.noteSealed(timings, begunMs);
+    this.#ended(step, 'sealed', { bytes, writeMs, sealMs, problem: null });
+    this.#life.book.say(
+      `sealed step ${step} (${formatBytes(bytes)}, written in ${formatDuration(writeMs)}, sealed in ${formatDuration(sealMs)}): ${sealed.path}`,
+    );
+    this.#settle({ isSealed: true, step, begunMs });
+  }
+
+  onLost(step: number, error: Error): void {
+    const { book, onFenced } = this.#life;
+    this.ranks.settle();
+    book.complain(error);
+    this.#ended(step, 'failed', { bytes: null, writeMs: null, sealMs: null, problem: error.message });
+    this.#settle({ isSealed: false, step, begunMs: this.#clock.monotonic() });
+    if (error instanceof HoldfastError && error.code === 'ATTEMPT_FENCED') onFenced(error);
+  }
+
+  #ended(
+    step: number,
+    outcome: 'sealed' | 'failed',
+    facts: {
+      readonly bytes: number | null;
+      readonly writeMs: number | null;
+      readonly sealMs: number | null;
+      readonly problem: string | null;
+    },
+  ): void {
+    const { bytes, writeMs, sealMs, problem } = facts;
+    const begun = this.#begun;
+    this.#begun = null;
+    const totalMs = begun === null ? 0 : this.#clock.monotonic() - begun.atMs;
+    const phases = { totalMs, stallMs: writeMs, writeMs, copyMs: null, checksumMs: sealMs, commitMs: null };
+    this.#life.book.record({ kind: 'save-ended', save: begun?.save ?? '', step, outcome, bytes, ...phases, problem });
+  }
+
+  #settle(outcome: SaveOutcome): void {
+    for (const resolve of this.#waiting.splice(0)) resolve(outcome);
+  }
+
+  #progress(step: number, loss: number | null, now: number): void {
+    this.measured.noteStep(step, now);
+    const { stepMs } = this.measured;
+    this.#life.book.record({ kind: 'progress', step, stepMs, loss, unsavedMs: this.measured.unsavedMs(now) });
+  }
+}

@@ -1,0 +1,195 @@
+import { type Attempt, startAttempt } from '../checkpoint/store/attempt.ts';
+import { lastGood } from '../checkpoint/store/last-good.ts';
+import type { OpenStore } from '../checkpoint/store/store.ts';
+import type { Clock } from '../core/clock.ts';
+import { EXIT } from '../core/exit-codes.ts';
+import { HoldfastError } from '../core/errors.ts';
+import type { RunEnd } from '../domain/exit-contract.ts';
+import { bounded } from './bounded.ts';
+import type { Book } from './book.ts';
+import { keepCadence } from './cadence-keeper.ts';
+import { endTrainer, type FlushOutcome } from './ending.ts';
+import { trainerEnvironment, withResumeArgument } from './environment.ts';
+import { leaveProvisional, writeEnd } from './last-words.ts';
+import { Life } from './life.ts';
+import type { Notices } from './notices.ts';
+import type { RunOptions } from './options.ts';
+import { SdkServer } from './sdk/server.ts';
+import { makeSocketPlace, socketCandidates, type SocketPlace } from './sdk/socket-folder.ts';
+import { Trainer } from './trainer.ts';
+
+/** The life that goes on now, for whoever has something to tell it. */
+export interface CurrentLife {
+  life: Life | null;
+  trainer: Trainer | null;
+}
+
+export interface LiveOptions {
+  readonly options: RunOptions;
+  readonly store: OpenStore;
+  readonly book: Book;
+  readonly notices: Notices;
+  readonly current: CurrentLife;
+  readonly gang: string;
+  /** How many lives this process has had before. */
+  readonly restart: number;
+}
+
+/** How a life ended, as the exit code and the budget see it. */
+export interface LifeEnd extends RunEnd {
+  readonly lastGoodStep: number | null;
+}
+
+/** How long a trainer that was replaced by a newer attempt, or what it left behind, may take to end. */
+const REST_MS = 2000;
+const FENCED_MS = 10_000;
+
+/** One attempt, from its number to its last words. */
+export async function liveOnce(live: LiveOptions): Promise<LifeEnd> {
+  const { options, store, book, notices, gang } = live;
+  if (notices.first !== null) return notStarted(null);
+  const early = new AbortController();
+  void notices.terminating.then(() =>
+    early.abort(new HoldfastError('TERMINATED', { message: 'told to end before the trainer was started' })),
+  );
+  let attempt: Attempt;
+  let resume: { readonly path: string; readonly step: number } | null;
+  try {
+    attempt = await startAttempt(store, { gang, signal: early.signal });
+    await book.open(attempt.attempt);
+    resume = await findResume(live, early.signal);
+  } catch (thrown) {
+    if (notices.first !== null) return notStarted(null);
+    throw thrown;
+  }
+  const place = makeSocketPlace(socketCandidates(options.env));
+  try {
+    return await withSocket(live, { attempt, resume, place });
+  } finally {
+    place.remove();
+  }
+}
+
+interface Prepared {
+  readonly attempt: Attempt;
+  readonly resume: { readonly path: string; readonly step: number } | null;
+  readonly place: SocketPlace;
+}
+
+async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEnd> {
+  const { options, store, book, current } = live;
+  const fenced = Promise.withResolvers<HoldfastError>();
+  const life = new Life({ options, store, ...prepared, book, onFenced: (error) => fenced.resolve(error) });
+  const server = await SdkServer.listen(prepared.place.path, life);
+  const stop = new AbortController();
+  try {
+    recordStart(live, prepared);
+    const trainer = await startTrainer(live, prepared);
+    Object.assign(current, { life, trainer });
+    const cadence = { cadence: options.cadence, clock: store.clock, book, signal: stop.signal };
+    keepCadence(life, cadence).catch((thrown: unknown) => book.complain(thrown));
+    return await untilEnd(live, { ...prepared, life, trainer, fenced: fenced.promise, stop });
+  } finally {
+    stop.abort();
+    Object.assign(current, { life: null, trainer: null });
+    server.close();
+  }
+}
+
+interface Running extends Prepared {
+  readonly life: Life;
+  readonly trainer: Trainer;
+  readonly fenced: Promise<HoldfastError>;
+  readonly stop: AbortController;
+}
+
+async function untilEnd(live: LiveOptions, running: Running): Promise<LifeEnd> {
+  const { store, book, notices } = live;
+  const { life, trainer, attempt, stop } = running;
+  const { clock } = store;
+  const gone = hasGone(running, clock);
+  const first = await Promise.race([gone.then(() => 'ended' as const), notices.terminating, running.fenced]);
+  stop.abort();
+  let flush: FlushOutcome = 'none';
+  let failure: number | null = null;
+  if (first instanceof HoldfastError) {
+    failure = EXIT.fenced;
+    await endFenced(running, live, gone);
+  } else if (first !== 'ended') {
+    const leaveWord = (): void => leaveProvisional({ ...live, life, attempt });
+    flush = await endTrainer(first, { life, trainer, notices, store, attempt, book, gone, leaveWord });
+  }
+  await gone;
+  await settleSaves(live, life);
+  const leftMs = (notices.deadline?.deadlineMs ?? Infinity) - clock.now();
+  if (await trainer.endRest(clock, Math.min(REST_MS, leftMs / 2))) book.say('ended the processes that the trainer left behind');
+  const end = { saidFinished: life.saidFinished, isTerminating: notices.first !== null, trainer: trainer.end, failure };
+  writeEnd({ ...live, life, attempt }, end, flush);
+  return { ...end, lastGoodStep: life.measured.lastGoodStep };
+}
+
+/** Resolves when the trainer has ended and everything that it said is heard. */
+async function hasGone({ life, trainer }: Running, clock: Clock): Promise<void> {
+  await trainer.ended;
+  // A worker that outlives its launcher is told, and keeps its connection while it ends; it is not waited for longer than this.
+  trainer.tellAll('SIGTERM');
+  await bounded(life.drained(), REST_MS, clock);
+}
+
+/** What was handed over is still sealed, as long as there is time; what was not is given up. */
+async function settleSaves({ notices }: LiveOptions, life: Life): Promise<void> {
+  if (life.desk.phase === 'gathering' || life.desk.phase === 'writing')
+    life.desk.abandon('the trainer ended before it had written the save');
+  const over = new AbortController();
+  await Promise.race([life.desk.idle(), notices.untilDeadline(0, over.signal).catch(() => {})]);
+  over.abort();
+  if (life.desk.phase !== 'idle') life.desk.abandon('there was no time left to seal it');
+}
+
+async function endFenced({ trainer }: Running, { store }: LiveOptions, gone: Promise<void>): Promise<void> {
+  trainer.tell('SIGTERM');
+  await bounded(gone, FENCED_MS, store.clock);
+  if (trainer.end === null) await trainer.killAll(store.clock);
+}
+
+function notStarted(failure: number | null): LifeEnd {
+  return { saidFinished: false, isTerminating: true, trainer: null, failure, lastGoodStep: null };
+}
+
+async function findResume({ store, book }: LiveOptions, signal: AbortSignal): Promise<Prepared['resume']> {
+  const { checkpoint, skipped } = await lastGood(store, { signal });
+  for (const { name, reason, code, quarantined } of skipped) {
+    book.warn(`${name} was not taken: ${reason} [${code}]${quarantined === null ? '' : `; moved to ${quarantined}`}`);
+  }
+  return checkpoint === null ? null : { path: checkpoint.path, step: checkpoint.manifest.step };
+}
+
+function startTrainer({ options, store, book, restart }: LiveOptions, { attempt, resume, place }: Prepared): Promise<Trainer> {
+  const facts = { socket: place.path, run: store.run, dir: store.path, attempt: attempt.attempt, resume, graceMs: options.grace.graceMs };
+  const command = withResumeArgument(options.command, options.resumeArgument, resume?.path ?? null);
+  const mark = `${attempt.gang}-${restart}`;
+  return Trainer.start({ command, env: trainerEnvironment(options.env, facts), mark }).then((trainer) => {
+    book.record({ kind: 'trainer-started', pid: trainer.pid, restart });
+    return trainer;
+  });
+}
+
+function recordStart({ options, store, book, gang }: LiveOptions, { attempt, resume }: Prepared): void {
+  const { graceMs, from: graceFrom } = options.grace;
+  book.record({
+    kind: 'attempt-started',
+    run: store.run,
+    gang,
+    version: options.version,
+    command: options.command,
+    resumeStep: resume?.step ?? null,
+    worldSize: null,
+    accelerators: null,
+    cadence: options.cadenceText,
+    graceMs,
+    graceFrom,
+  });
+  book.say(
+    `attempt ${attempt.attempt} of the run in ${store.path}, ${resume === null ? 'from the beginning' : `resuming after step ${resume.step}`}`,
+  );
+}

@@ -1,0 +1,99 @@
+import type { Clock } from '../core/clock.ts';
+import { type Deadline, effectiveDeadline, type NominalGrace } from '../domain/effective-grace.ts';
+import { addNotice, type Cause, CAUSES, firstTerminating, makeNotice, type Notice, withdrawNotice } from '../domain/notice.ts';
+import type { HeardSignal } from './signals.ts';
+
+const CAUSE_OF: Readonly<Record<HeardSignal, Cause>> = {
+  SIGTERM: 'sigterm',
+  SIGINT: 'ctrl-c',
+  SIGHUP: 'hangup',
+  SIGUSR1: 'save-requested',
+};
+
+/**
+ * Every notice of this process, across the lives of the trainer, and the deadline that follows. The deadline only ever comes nearer; who waits
+ * for it is woken when it does.
+ */
+export class Notices {
+  readonly #clock: Clock;
+  readonly #nominal: NominalGrace;
+  readonly #onNotice: (notice: Notice) => void;
+  readonly #terminating = Promise.withResolvers<Notice>();
+  #all: readonly Notice[] = [];
+  #deadline: Deadline | null = null;
+  #changed = new AbortController();
+
+  constructor(clock: Clock, nominal: NominalGrace, onNotice: (notice: Notice) => void) {
+    this.#clock = clock;
+    this.#nominal = nominal;
+    this.#onNotice = onNotice;
+  }
+
+  get deadline(): Deadline | null {
+    return this.#deadline;
+  }
+
+  /** The first notice that ends the attempt; null while there is none. */
+  get first(): Notice | null {
+    return firstTerminating(this.#all);
+  }
+
+  /** Resolves with the first notice that ends the attempt. */
+  get terminating(): Promise<Notice> {
+    return this.#terminating.promise;
+  }
+
+  /** Somebody signalled this process. Who presses Ctrl-C a second time does not want to wait. */
+  hear(signal: HeardSignal): void {
+    const cause = CAUSE_OF[signal];
+    const isImpatient = cause === 'ctrl-c' && this.#all.some((known) => known.cause === 'ctrl-c');
+    const atMs = this.#clock.now();
+    this.add(makeNotice({ cause, atMs, source: 'signal', ...(isImpatient ? { deadlineMs: atMs } : {}) }));
+  }
+
+  add(notice: Notice): void {
+    const before = this.#all;
+    this.#all = addNotice(before, notice);
+    const isNew = this.#all.length > before.length;
+    const { nominal, notices } = { nominal: this.#nominal, notices: this.#all };
+    const deadline = effectiveDeadline({ nominal, notices, node: null, pressure: [], limits: [] }, this.#deadline);
+    const isNearer = deadline !== null && deadline.deadlineMs !== this.#deadline?.deadlineMs;
+    this.#deadline = deadline;
+    if (isNew || !notice.terminating) this.#onNotice(notice);
+    if (notice.terminating) this.#terminating.resolve(notice);
+    if (isNearer) this.#wake();
+  }
+
+  withdraw(notice: Pick<Notice, 'cause' | 'source'>): void {
+    this.#all = withdrawNotice(this.#all, notice);
+  }
+
+  /** Resolves this long before the deadline, wherever that moves meanwhile; never while there is none. Rejects when `signal` is aborted. */
+  async untilDeadline(beforeMs: number, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted();
+      const left = this.#deadline === null ? Infinity : this.#deadline.deadlineMs - beforeMs - this.#clock.now();
+      if (left <= 0) return;
+      const changed = this.#changed.signal;
+      try {
+        await this.#clock.sleep(Math.min(left, LONGEST_SLEEP_MS), { signal: AbortSignal.any([signal, changed]) });
+      } catch (thrown) {
+        if (!changed.aborted || signal.aborted) throw thrown;
+      }
+    }
+  }
+
+  #wake(): void {
+    const changed = this.#changed;
+    this.#changed = new AbortController();
+    changed.abort();
+  }
+}
+
+/** Timers hold no longer time; and a clock that jumped is looked at again. */
+const LONGEST_SLEEP_MS = 60_000;
+
+/** The cause as people read it. */
+export function labelOf({ cause }: Notice): string {
+  return CAUSES[cause].label;
+}

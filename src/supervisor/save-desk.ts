@@ -1,0 +1,247 @@
+import type { Attempt } from '../checkpoint/store/attempt.ts';
+import { admitNextSave } from '../checkpoint/store/admit-next-save.ts';
+import { commitSave, type Sealed } from '../checkpoint/store/commit.ts';
+import type { Retention } from '../checkpoint/store/retention.ts';
+import { prune } from '../checkpoint/store/prune.ts';
+import { abandonSave, beginSave, type Save, writeReceipt } from '../checkpoint/store/save.ts';
+import type { OpenStore } from '../checkpoint/store/store.ts';
+import { walkFiles } from '../checkpoint/store/walk-files.ts';
+import { HoldfastError, toError } from '../core/errors.ts';
+import type { Rank } from './sdk/server.ts';
+
+/** How long each phase of a save took. */
+export interface SaveTimings {
+  readonly step: number;
+  readonly bytes: number;
+  /** From the folder's being given to the last rank's handing over: the stall of the trainer. */
+  readonly writeMs: number;
+  /** From then until it was sealed; the trainer goes on meanwhile. */
+  readonly sealMs: number;
+}
+
+/** Told as it happens. */
+export interface SaveEvents {
+  onBegun(save: Save): void;
+  onHandedOver(save: Save, writeMs: number): void;
+  onSealed(sealed: Sealed, timings: SaveTimings): void;
+  /** The save came to nothing; every earlier checkpoint is as it was. `step` is what it would have been. */
+  onLost(step: number, error: Error): void;
+}
+
+export interface DeskOptions {
+  readonly store: OpenStore;
+  readonly attempt: Attempt;
+  /** What may be released to make room, and goes after each save; null: nothing. */
+  readonly retention: Retention | null;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly events: SaveEvents;
+  /** The ranks that take part in a save that begins now. */
+  readonly participants: () => readonly Rank[];
+}
+
+/** How long ranks wait for each other at the step where all shall save. */
+const GATHER_MS = 60_000;
+
+type State =
+  | { readonly kind: 'idle' }
+  | {
+      readonly kind: 'gathering';
+      readonly step: number;
+      readonly here: Set<Rank>;
+      readonly all: readonly Rank[];
+      readonly given: AbortController;
+    }
+  | { readonly kind: 'writing'; readonly save: Save; readonly missing: Set<Rank>; readonly all: readonly Rank[]; readonly sinceMs: number }
+  | { readonly kind: 'sealing'; readonly save: Save; readonly done: Promise<void> };
+
+const IDLE: State = { kind: 'idle' };
+
+/**
+ * Where ranks bring their saves, one at a time.
+ *
+ * Idle: nothing is going on. The first rank that begins makes it gathering.
+ * Gathering: it waits for the other ranks to begin the same step; with one rank that is at once. When all are here there is room for the save or
+ * it is refused; with room each rank is given the folder, and it is writing.
+ * Writing: the ranks write. When the last one has handed over it is sealing; when one fails or goes away before, the save is given up.
+ * Sealing: the bytes are checksummed and made durable while the ranks train on. Who begins meanwhile waits: back-pressure, no pile.
+ *
+ * Nothing here ever throws at a caller: what goes wrong with a save is told, and training goes on.
+ */
+export class SaveDesk {
+  readonly #options: DeskOptions;
+  readonly #stop = new AbortController();
+  #state: State = IDLE;
+  #waiting: { readonly rank: Rank; readonly step: number }[] = [];
+  #settled: (() => void)[] = [];
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+  }
+
+  get phase(): State['kind'] {
+    return this.#state.kind;
+  }
+
+  /** The step whose save has been handed over or is being written; null when none is. */
+  get step(): number | null {
+    return this.#state.kind === 'writing' || this.#state.kind === 'sealing' ? this.#state.save.step : null;
+  }
+
+  begin(rank: Rank, step: number): void {
+    const state = this.#state;
+    if (state.kind === 'sealing' || state.kind === 'writing') this.#waiting.push({ rank, step });
+    else if (state.kind === 'idle') this.#gather(rank, step);
+    else if (state.step === step) this.#arrive(state, rank);
+    else refuse(rank, 'SAVE_MIXED', `the other ranks save step ${state.step}, not ${step}`);
+  }
+
+  handOver(rank: Rank, id: string): void {
+    const state = this.#state;
+    if (state.kind !== 'writing' || state.save.save !== id || !state.missing.delete(rank)) return;
+    if (state.missing.size > 0) return;
+    const writeMs = this.#now() - state.sinceMs;
+    this.#options.events.onHandedOver(state.save, writeMs);
+    this.#enter({ kind: 'sealing', save: state.save, done: this.#seal(state.save, state.all, writeMs) });
+  }
+
+  fail(rank: Rank, id: string, reason: string): void {
+    const state = this.#state;
+    if (state.kind === 'writing' && state.save.save === id) this.#giveUp(`rank ${rank.rank} could not write it: ${reason}`);
+  }
+
+  /** A rank that was asked for a step has gone past it: nobody can save that step any more. */
+  late(rank: Rank, step: number): void {
+    const state = this.#state;
+    if (state.kind === 'gathering' && state.step === step) this.#giveUp(`rank ${rank.rank} was past step ${step} already`);
+  }
+
+  gone(rank: Rank): void {
+    this.#waiting = this.#waiting.filter((one) => one.rank !== rank);
+    const state = this.#state;
+    const isNeeded = state.kind === 'gathering' ? state.all.includes(rank) : state.kind === 'writing' && state.missing.has(rank);
+    if (isNeeded) this.#giveUp(`rank ${rank.rank} went away before it had written its part`);
+  }
+
+  /** Resolves when no save is going on; what was handed over is sealed by then, or lost. */
+  idle(): Promise<void> {
+    if (this.#state.kind === 'idle') return Promise.resolve();
+    return new Promise((resolve) => this.#settled.push(resolve));
+  }
+
+  /** Gives up what is not sealed yet, for good. */
+  abandon(reason: string): void {
+    this.#stop.abort(new HoldfastError('SAVE_INCOMPLETE', { message: reason }));
+    for (const { rank } of this.#waiting.splice(0)) refuse(rank, 'SAVE_INCOMPLETE', reason);
+    if (this.#state.kind === 'gathering' || this.#state.kind === 'writing') this.#giveUp(reason);
+  }
+
+  #gather(rank: Rank, step: number): void {
+    if (this.#stop.signal.aborted) return refuse(rank, 'SAVE_INCOMPLETE', 'no save begins any more');
+    const others = this.#options.participants().filter((one) => one !== rank);
+    const state = { kind: 'gathering', step, here: new Set<Rank>(), all: [rank, ...others], given: new AbortController() } as const;
+    this.#enter(state);
+    this.#arrive(state, rank);
+    if (this.#state === state && others.length > 0) void this.#boundGathering(state);
+  }
+
+  async #boundGathering(state: State & { readonly kind: 'gathering' }): Promise<void> {
+    try {
+      await this.#options.store.clock.sleep(GATHER_MS, { signal: state.given.signal });
+    } catch {
+      return;
+    }
+    const missing = state.all.filter((rank) => !state.here.has(rank)).map(({ rank }) => rank);
+    if (this.#state === state) this.#giveUp(`rank ${missing.join(', ')} did not come to step ${state.step} in time`);
+  }
+
+  #arrive(state: State & { readonly kind: 'gathering' }, rank: Rank): void {
+    state.here.add(rank);
+    if (state.here.size < state.all.length || state.given.signal.aborted) return;
+    state.given.abort();
+    void this.#open(state);
+  }
+
+  async #open(state: State & { readonly kind: 'gathering' }): Promise<void> {
+    const { store, attempt, retention, env, events } = this.#options;
+    const { step, all } = state;
+    try {
+      await admitNextSave(store, { retention, env, signal: this.#stop.signal });
+      const save = beginSave(store, attempt, { step, worldSize: all.length });
+      if (this.#state !== state) return abandonSave(store, save);
+      this.#enter({ kind: 'writing', save, missing: new Set(all), all, sinceMs: this.#now() });
+      events.onBegun(save);
+      for (const rank of all) rank.send({ type: 'folder', save: save.save, path: save.data });
+    } catch (thrown) {
+      if (this.#state === state) this.#drop(state, toError(thrown));
+    }
+  }
+
+  #giveUp(reason: string): void {
+    const state = this.#state;
+    const hint = 'Every earlier checkpoint is as it was.';
+    if (state.kind === 'gathering' || state.kind === 'writing')
+      this.#drop(state, new HoldfastError('SAVE_INCOMPLETE', { message: reason, hint }));
+  }
+
+  #drop(state: State & { readonly kind: 'gathering' | 'writing' }, error: Error): void {
+    const { events, store } = this.#options;
+    if (state.kind === 'gathering') {
+      state.given.abort();
+      for (const rank of state.here) refuse(rank, codeOf(error), error.message);
+      events.onLost(state.step, error);
+    } else {
+      for (const rank of state.all) rank.send({ type: 'lost', save: state.save.save, reason: error.message });
+      events.onLost(state.save.step, error);
+      abandonSave(store, state.save);
+    }
+    this.#enter(IDLE);
+  }
+
+  async #seal(save: Save, all: readonly Rank[], writeMs: number): Promise<void> {
+    const { store, retention, events } = this.#options;
+    const { signal } = this.#stop;
+    const startedMs = this.#now();
+    try {
+      await writeReceipts(store, save, signal);
+      const sealed = commitSave(store, save);
+      const bytes = sealed.manifest.files.reduce((sum, { size }) => sum + size, 0);
+      for (const rank of all) rank.send({ type: 'sealed', save: save.save, step: save.step, path: sealed.path });
+      events.onSealed(sealed, { step: save.step, bytes, writeMs, sealMs: this.#now() - startedMs });
+      if (retention !== null) await prune(store, { retention, signal });
+    } catch (thrown) {
+      const error = toError(thrown);
+      abandonSave(store, save);
+      for (const rank of all) rank.send({ type: 'lost', save: save.save, reason: error.message });
+      events.onLost(save.step, error);
+    } finally {
+      this.#enter(IDLE);
+    }
+  }
+
+  #enter(state: State): void {
+    this.#state = state;
+    if (state.kind !== 'idle') return;
+    const waiting = this.#waiting.splice(0);
+    for (const { rank, step } of waiting) this.begin(rank, step);
+    if (this.#state.kind === 'idle') for (const resolve of this.#settled.splice(0)) resolve();
+  }
+
+  #now(): number {
+    return this.#options.store.clock.monotonic();
+  }
+}
+
+/** All ranks have handed over, so that nobody writes any more: the first vouches for every file, the others for none. */
+async function writeReceipts(store: OpenStore, save: Save, signal: AbortSignal): Promise<void> {
+  if (save.worldSize === 1) return writeReceipt(store, save, { rank: 0, signal });
+  const files = walkFiles(store.fs, save.data).files.map(({ path }) => path);
+  for (let rank = 0; rank < save.worldSize; rank++) await writeReceipt(store, save, { rank, files: rank === 0 ? files : [], signal });
+}
+
+function refuse(rank: Rank, code: string, reason: string): void {
+  rank.send({ type: 'refused', code, reason });
+}
+
+function codeOf(error: Error): string {
+  return error instanceof HoldfastError ? error.code : 'INTERNAL';
+}

@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseMessage } from './protocol.ts';
+
+const HELLO = { type: 'hello', protocol: 'holdfast.sdk/1', rank: 1, world: 4, pid: 77 };
+
+describe('a message of a rank', () => {
+  it.each([
+    [HELLO, { type: 'hello', rank: 1, world: 4, pid: 77 }],
+    [
+      { type: 'step', step: 7, metrics: { loss: 0.5, name: 'text', nested: {} } },
+      { type: 'step', step: 7, metrics: { loss: 0.5 } },
+    ],
+    [
+      { type: 'step', step: 7 },
+      { type: 'step', step: 7, metrics: {} },
+    ],
+    [
+      { type: 'begin', step: 0 },
+      { type: 'begin', step: 0 },
+    ],
+    [
+      { type: 'failed', save: 's' },
+      { type: 'failed', save: 's', reason: 'no reason given' },
+    ],
+    [
+      { type: 'busy', what: null },
+      { type: 'busy', what: null },
+    ],
+    [{ type: 'finish', more: [1] }, { type: 'finish' }],
+    [{ type: 'tomorrow' }, { type: 'unknown', name: 'tomorrow' }],
+    [{ type: 'constructor' }, { type: 'unknown', name: 'constructor' }],
+  ])('%j is understood', (message, value) => {
+    expect(parseMessage(JSON.stringify(message))).toEqual({ ok: true, value });
+  });
+
+  it.each([
+    ['not json', 'is not a JSON object'],
+    ['[]', 'is not a JSON object'],
+    ['{}', 'has no type'],
+    [JSON.stringify({ ...HELLO, protocol: 'holdfast.sdk/2' }), 'speaks "holdfast.sdk/2", not holdfast.sdk/1'],
+    [JSON.stringify({ ...HELLO, rank: 4 }), 'names no rank below the world size 4'],
+    [JSON.stringify({ ...HELLO, world: 1e9 }), 'names no world size'],
+    ['{"type":"step","step":-1}', 'has no step that is a whole number from 0'],
+    ['{"type":"begin","step":1.5}', 'has no step that is a whole number from 0'],
+    ['{"type":"saved","save":""}', 'names no save'],
+  ])('%s is refused', (line, reason) => {
+    expect(parseMessage(line)).toEqual({ ok: false, reason });
+  });
+
+  it('never throws, whatever the line is', () => {
+    fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (line) => typeof parseMessage(line).ok === 'boolean'));
+  });
+});

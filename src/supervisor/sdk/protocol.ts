@@ -1,0 +1,112 @@
+import { isObject, type Json, type JsonObject, parseJson } from '../../checkpoint/json.ts';
+import { type Parsed, parsed, refused } from '../../core/parsed.ts';
+import { excerpt } from '../../core/printable.ts';
+
+/** What both sides speak; documented in docs/reference/sdk-protocol.md. A field may be added under the same number, a meaning never changes. */
+export const PROTOCOL = 'holdfast.sdk/1';
+/** The longest line either side may send. */
+export const MAX_LINE_BYTES = 64 * 1024;
+/** Ranks beyond this are taken for nonsense. */
+const MAX_WORLD = 1_000_000;
+const MAX_METRICS = 32;
+const MAX_TEXT = 500;
+
+export type Metrics = Readonly<Record<string, number>>;
+
+/** What a rank says. */
+export type FromRank =
+  | { readonly type: 'hello'; readonly rank: number; readonly world: number; readonly pid: number }
+  | { readonly type: 'step'; readonly step: number; readonly metrics: Metrics }
+  | { readonly type: 'begin'; readonly step: number }
+  | { readonly type: 'saved'; readonly save: string }
+  | { readonly type: 'failed'; readonly save: string; readonly reason: string }
+  | { readonly type: 'late'; readonly at: number; readonly step: number }
+  | { readonly type: 'busy'; readonly what: string | null }
+  | { readonly type: 'finish' }
+  /** A message of a later version, to be passed over. */
+  | { readonly type: 'unknown'; readonly name: string };
+
+export type SaveReason = 'cadence' | 'notice' | 'asked';
+
+/** What the supervisor says. */
+export type ToRank =
+  | {
+      readonly type: 'welcome';
+      readonly protocol: typeof PROTOCOL;
+      readonly run: string;
+      readonly attempt: number;
+      readonly resume: { readonly path: string; readonly step: number } | null;
+      /** A save is due at every multiple of this; null: the supervisor says when. */
+      readonly everySteps: number | null;
+    }
+  /** A save is due: with a number at that step exactly, else at the next. */
+  | { readonly type: 'save'; readonly why: SaveReason; readonly at: number | null }
+  /** The save that was asked for is not wanted any more. */
+  | { readonly type: 'relax' }
+  | { readonly type: 'folder'; readonly save: string; readonly path: string }
+  | { readonly type: 'refused'; readonly code: string; readonly reason: string }
+  | { readonly type: 'sealed'; readonly save: string; readonly step: number; readonly path: string }
+  | { readonly type: 'lost'; readonly save: string; readonly reason: string }
+  | { readonly type: 'bye' };
+
+export function formatMessage(message: ToRank): string {
+  return `${JSON.stringify(message)}\n`;
+}
+
+/** Reads one line of a rank; the reason of a refusal continues "the message …". */
+export function parseMessage(line: string): Parsed<FromRank> {
+  const json = parseJson(line);
+  if (!json.ok || !isObject(json.value)) return refused('is not a JSON object');
+  const { type } = json.value;
+  if (typeof type !== 'string') return refused('has no type');
+  const read = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
+  return read === undefined ? parsed({ type: 'unknown', name: excerpt(type, 40) }) : read(json.value);
+}
+
+const READERS: Readonly<Record<string, (message: JsonObject) => Parsed<FromRank>>> = {
+  hello: readHello,
+  step: ({ step, metrics }) => (isCount(step) ? parsed({ type: 'step', step, metrics: readMetrics(metrics) }) : noStep()),
+  begin: ({ step }) => (isCount(step) ? parsed({ type: 'begin', step }) : noStep()),
+  saved: ({ save }) => (isShort(save) ? parsed({ type: 'saved', save }) : noSave()),
+  failed: ({ save, reason }) =>
+    isShort(save) ? parsed({ type: 'failed', save, reason: readText(reason) ?? 'no reason given' }) : noSave(),
+  late: ({ at, step }) => (isCount(step) && isCount(at) ? parsed({ type: 'late', at, step }) : noStep()),
+  busy: ({ what }) => parsed({ type: 'busy', what: readText(what) }),
+  finish: () => parsed({ type: 'finish' }),
+};
+
+function readHello({ protocol, rank, world, pid }: JsonObject): Parsed<FromRank> {
+  if (protocol !== PROTOCOL) return refused(`speaks ${excerpt(JSON.stringify(protocol) ?? 'no protocol', 40)}, not ${PROTOCOL}`);
+  if (!isCount(world) || world < 1 || world > MAX_WORLD) return refused('names no world size');
+  if (!isCount(rank) || rank >= world) return refused(`names no rank below the world size ${world}`);
+  return parsed({ type: 'hello', rank, world, pid: isCount(pid) ? pid : 0 });
+}
+
+/** What is not a finite number is left out: a loss may be NaN, which JSON cannot say. */
+function readMetrics(value: Json | undefined): Metrics {
+  if (!isObject(value)) return {};
+  const numbers = Object.entries(value).flatMap(([name, number]) =>
+    typeof number === 'number' && Number.isFinite(number) ? [[excerpt(name, 60), number] as const] : [],
+  );
+  return Object.fromEntries(numbers.slice(0, MAX_METRICS));
+}
+
+function readText(value: Json | undefined): string | null {
+  return typeof value === 'string' && value !== '' ? excerpt(value, MAX_TEXT) : null;
+}
+
+function isCount(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isShort(value: Json | undefined): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= 200;
+}
+
+function noStep(): Parsed<never> {
+  return refused('has no step that is a whole number from 0');
+}
+
+function noSave(): Parsed<never> {
+  return refused('names no save');
+}

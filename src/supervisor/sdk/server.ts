@@ -1,0 +1,144 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { HoldfastError, systemCode } from '../../core/errors.ts';
+import { printable } from '../../core/printable.ts';
+import { LineSplitter } from './line-splitter.ts';
+import { formatMessage, type FromRank, MAX_LINE_BYTES, parseMessage, type ToRank } from './protocol.ts';
+
+/** One rank that is connected. */
+export interface Rank {
+  readonly rank: number;
+  readonly world: number;
+  readonly pid: number;
+  send(message: ToRank): void;
+}
+
+type Said = Exclude<FromRank, { readonly type: 'hello' | 'unknown' }>;
+
+export interface SdkListener {
+  /** A rank has said hello. */
+  onRank(rank: Rank): void;
+  onMessage(rank: Rank, message: Said): void;
+  /** The connection of a rank has ended, for whatever reason. */
+  onGone(rank: Rank): void;
+  /** Something a person should know; a peer that talks nonsense costs one line. */
+  onComplaint(text: string): void;
+  /** A defect of ours, met while a message was handled. */
+  onDefect(thrown: unknown): void;
+}
+
+/** More peers than this are refused: a leak in the trainer must not take the supervisor's descriptors. */
+const MAX_PEERS = 4096;
+/** What may wait for a peer that does not read; it is then taken for dead. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+/**
+ * The supervisor's end of the socket. Whatever comes from a peer is hostile: a line that is too long or is not understood ends that connection
+ * and nothing else.
+ */
+export class SdkServer {
+  readonly #server: Server;
+  readonly #listener: SdkListener;
+  readonly #sockets = new Set<Socket>();
+  #hasComplained = false;
+
+  private constructor(listener: SdkListener) {
+    this.#listener = listener;
+    this.#server = createServer((socket) => this.#accept(socket));
+    this.#server.maxConnections = MAX_PEERS;
+  }
+
+  static async listen(path: string, listener: SdkListener): Promise<SdkServer> {
+    const sdk = new SdkServer(listener);
+    sdk.#server.listen(path);
+    try {
+      await once(sdk.#server, 'listening');
+    } catch (thrown) {
+      throw new HoldfastError('SOCKET_FAILED', {
+        message: `cannot listen on ${printable(path)}: ${systemCode(thrown) ?? String(thrown)}`,
+        hint: 'Set TMPDIR to a folder on a local file system that can be written.',
+        cause: thrown,
+      });
+    }
+    sdk.#server.on('error', (error) => sdk.#complain(`the socket of the SDK failed: ${error.message}`));
+    return sdk;
+  }
+
+  /** Ends every connection; nobody can connect any more. */
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    const lines = new LineSplitter(MAX_LINE_BYTES);
+    const peer = new Peer(socket);
+    // A reset is followed by 'close', which is all that matters.
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      this.#sockets.delete(socket);
+      const { rank } = peer;
+      if (rank !== null) this.#guarded(() => this.#listener.onGone(rank));
+    });
+    socket.on('data', (piece) => {
+      const complete = lines.push(piece);
+      if (complete === null) this.#drop(peer, `sent a line of more than ${MAX_LINE_BYTES} bytes`);
+      else for (const line of complete) if (!socket.destroyed) this.#guarded(() => this.#take(peer, line));
+    });
+  }
+
+  /** A trainer does not die of our mistakes: what is thrown here is told, and the next message is handled. */
+  #guarded(handle: () => void): void {
+    try {
+      handle();
+    } catch (thrown) {
+      this.#listener.onDefect(thrown);
+    }
+  }
+
+  #take(peer: Peer, line: string): void {
+    const message = parseMessage(line);
+    if (!message.ok) return this.#drop(peer, `sent a message that ${message.reason}`);
+    const said = message.value;
+    if (said.type === 'unknown') return this.#complain(`passed over a message of an unknown type "${said.name}" from the trainer`);
+    if (said.type === 'hello') {
+      if (peer.rank !== null) return this.#drop(peer, 'said hello twice');
+      return this.#listener.onRank(peer.greet(said));
+    }
+    if (peer.rank === null) return this.#drop(peer, 'did not say hello first');
+    this.#listener.onMessage(peer.rank, said);
+  }
+
+  #drop(peer: Peer, what: string): void {
+    this.#complain(`a peer on the socket of the SDK ${what}, and was disconnected; training goes on`);
+    peer.socket.destroy();
+  }
+
+  /** Once: a peer that talks nonsense in a loop must not fill the log. */
+  #complain(text: string): void {
+    if (this.#hasComplained) return;
+    this.#hasComplained = true;
+    this.#listener.onComplaint(text);
+  }
+}
+
+class Peer {
+  readonly socket: Socket;
+  rank: Rank | null = null;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+  }
+
+  greet({ rank, world, pid }: { readonly rank: number; readonly world: number; readonly pid: number }): Rank {
+    const { socket } = this;
+    const send = (message: ToRank): void => {
+      if (socket.destroyed) return;
+      socket.write(formatMessage(message));
+      if (socket.writableLength > MAX_WAITING_BYTES) socket.destroy();
+    };
+    this.rank = { rank, world, pid, send };
+    return this.rank;
+  }
+}

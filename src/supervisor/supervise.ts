@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { openRun } from '../checkpoint/store/store.ts';
+import { isCode, storeError } from '../checkpoint/store/store-error.ts';
+import type { Clock } from '../core/clock.ts';
+import { exitOfRun } from '../domain/exit-contract.ts';
+import type { Notice } from '../domain/notice.ts';
+import { decideRestart, makeBudget } from '../domain/restart-budget.ts';
+import { Book } from './book.ts';
+import { bounded } from './bounded.ts';
+import { noticeSentence } from './ending.ts';
+import { assertRunnable } from './find-program.ts';
+import { watchNoticeFile } from './notice-file.ts';
+import { Notices } from './notices.ts';
+import type { RunOptions } from './options.ts';
+import { type CurrentLife, liveOnce } from './live-once.ts';
+import { hearSignals, type SignalHub } from './signals.ts';
+import { torchrunWarning } from './torchrun.ts';
+
+export interface SuperviseWorld {
+  readonly clock: Clock;
+  readonly hub: SignalHub;
+  readonly say: (text: string) => void;
+  /** Told when the supervisor hears signals itself. */
+  readonly takeSignals: () => void;
+}
+
+/**
+ * Runs a command as the trainer of a run, from its first life to its last; resolves to the exit code. Throws when the trainer cannot be started
+ * at all. Every life is an attempt of its own, so that what an older one has left behind can commit nothing any more.
+ */
+export async function supervise(options: RunOptions, world: SuperviseWorld): Promise<number> {
+  const { clock, hub, say } = world;
+  const current: CurrentLife = { life: null, trainer: null };
+  const over = new AbortController();
+  const notices = new Notices(clock, options.grace, (notice) => onNotice(notice, book, current));
+  const book = new Book({ dir: options.dir, node: options.node, clock, terminationLog: options.terminationLog, say });
+  const stopHearing = hearSignals(hub, (signal) => notices.hear(signal));
+  world.takeSignals();
+  try {
+    assertRunnable(options.command, options.env['PATH']);
+    const warning = torchrunWarning(options.command, options.grace.graceMs, options.env['PATH']);
+    if (warning !== null) book.warn(warning);
+    if (options.noticeFile !== null) {
+      void watchNoticeFile(options.noticeFile, { notices, clock, signal: over.signal, complain: (text) => book.warn(text) });
+    }
+    makeFolder(options.dir);
+    const store = openRun(options.dir, { clock });
+    return await liveOn({ options, store, book, notices, current, gang: randomUUID });
+  } finally {
+    over.abort();
+    stopHearing();
+    await book.close();
+  }
+}
+
+type Lives = Omit<Parameters<typeof liveOnce>[0], 'gang' | 'restart'> & { readonly gang: () => string };
+
+/** One life after the other, until the run is finished, interrupted, or has spent its restarts. */
+async function liveOn(lives: Lives): Promise<number> {
+  const { options, store, book, notices } = lives;
+  let budget = makeBudget(options.restarts);
+  for (let restart = 0; ; restart++) {
+    const end = await liveOnce({ ...lives, gang: lives.gang(), restart });
+    const exit = exitOfRun(end);
+    if (exit.kind === 'refused') return exit.code;
+    const kind = exit.kind === 'finished' ? 'finished' : exit.kind === 'interrupted' ? 'interruption' : 'error';
+    const decision = decideRestart(budget, { kind, lastGoodStep: end.lastGoodStep });
+    budget = decision.budget;
+    if (kind === 'error') book.say(decision.sentence);
+    if (!decision.restart) return exit.code;
+    await bounded(notices.terminating, decision.delayMs, store.clock);
+    if (notices.first !== null) return exitOfRun({ ...end, isTerminating: true }).code;
+  }
+}
+
+function makeFolder(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true });
+  } catch (thrown) {
+    // What lies there instead is told by whoever opens it.
+    if (!isCode(thrown, 'EEXIST', 'ENOTDIR')) throw storeError(thrown, 'make the run’s folder', dir);
+  }
+}
+
+/** A notice is written down at once; an advice also asks for a save. What ends the attempt is handled by whoever waits for it. */
+function onNotice(notice: Notice, book: Book, { life, trainer }: CurrentLife): void {
+  const { cause, atMs, deadlineMs, confidence, terminating, source, detail } = notice;
+  book.record({ kind: 'notice', cause, noticedMs: atMs, deadlineMs, confidence, terminating, source, detail });
+  book.say(noticeSentence(notice));
+  if (terminating || life?.ask('asked') === true) return;
+  if (cause === 'save-requested' && trainer?.catches('SIGUSR1') === true) trainer.tell('SIGUSR1');
+  else book.say('nobody is attached who could save now');
+}

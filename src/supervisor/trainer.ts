@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import type { Clock } from '../core/clock.ts';
+import type { TrainerExit } from '../domain/exit-contract.ts';
+import { cannotRun } from './find-program.ts';
+import { kinOf } from './process-table.ts';
+
+/** The variable whose value marks everything that the trainer starts. */
+const MARK_NAME = 'HOLDFAST_MARK';
+
+export interface TrainerOptions {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Makes its processes recognisable; nobody else's has the same. */
+  readonly mark: string;
+}
+
+/** How long to look again for processes that are being killed, and how often. */
+const KILL_ROUNDS = 400;
+const KILL_PAUSE_MS = 5;
+
+/**
+ * The trainer and everything it starts. It leads a session of its own, so that Ctrl-C and a closing terminal reach the supervisor alone, which
+ * passes on what it decides to. Its standard streams are those of the supervisor, untouched: a terminal stays one, and no line can be lost
+ * in between.
+ */
+export class Trainer {
+  readonly pid: number;
+  readonly ended: Promise<TrainerExit>;
+  readonly #mark: string;
+  #end: TrainerExit | null = null;
+
+  private constructor(pid: number, mark: string, ended: Promise<TrainerExit>) {
+    this.pid = pid;
+    this.#mark = mark;
+    this.ended = ended.then((end) => (this.#end = end));
+  }
+
+  /** Resolves when the program runs; a command that cannot be run is an error with its own exit code. */
+  static async start({ command, env, mark }: TrainerOptions): Promise<Trainer> {
+    const [program = '', ...args] = command;
+    const child = spawn(program, args, { detached: true, stdio: 'inherit', env: { ...env, [MARK_NAME]: mark } });
+    const ended = new Promise<TrainerExit>((resolve) =>
+      child.once('exit', (code, signal) => resolve(signal === null ? { code: code ?? 0 } : { signal })),
+    );
+    try {
+      await once(child, 'spawn');
+    } catch (thrown) {
+      throw cannotRun(program, thrown);
+    }
+    return new Trainer(child.pid ?? 0, mark, ended);
+  }
+
+  /** How it ended; null while it lives. */
+  get end(): TrainerExit | null {
+    return this.#end;
+  }
+
+  /** Signals the trainer's own process alone; what it started it tells as it always does. */
+  tell(signal: NodeJS.Signals): void {
+    if (this.#end === null) send(this.pid, signal);
+  }
+
+  /** Whether the trainer's own process has a handler for the signal; false where nobody can tell. Without one most signals would kill it. */
+  catches(signal: NodeJS.Signals): boolean {
+    try {
+      const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${this.pid}/status`, 'latin1'))?.[1] ?? '0';
+      return ((BigInt(`0x${caught}`) >> BigInt(constants.signals[signal] - 1)) & 1n) === 1n;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Signals everything that lives of the trainer. */
+  tellAll(signal: NodeJS.Signals): void {
+    for (const pid of this.living()) send(pid, signal);
+  }
+
+  /** What lives of the trainer, itself included. */
+  living(): readonly number[] {
+    const kin = kinOf({ root: this.pid, mark: `${MARK_NAME}=${this.#mark}` });
+    return kin.length > 0 || this.#end !== null ? kin : [this.pid];
+  }
+
+  /** Ends what the trainer left behind: asks, waits at most this long, and kills. True when there was something. */
+  async endRest(clock: Clock, graceMs: number): Promise<boolean> {
+    if (this.living().length === 0) return false;
+    this.tellAll('SIGTERM');
+    const untilMs = clock.monotonic() + graceMs;
+    while (this.living().length > 0 && clock.monotonic() < untilMs) await clock.sleep(KILL_PAUSE_MS);
+    await this.killAll(clock);
+    return true;
+  }
+
+  /** Kills everything that lives of the trainer, also what left its session, until nothing does; false when something cannot be killed. */
+  async killAll(clock: Clock): Promise<boolean> {
+    if (this.#end === null) send(-this.pid, 'SIGKILL');
+    for (let round = 0; round < KILL_ROUNDS; round++) {
+      const living = this.living();
+      if (living.length === 0) return true;
+      for (const pid of living) send(pid, 'SIGKILL');
+      await clock.sleep(KILL_PAUSE_MS);
+    }
+    return false;
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended by itself, which is what was wanted, or changed its user and cannot be told.
+  }
+}

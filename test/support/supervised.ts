@@ -1,0 +1,113 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { LAUNCHER, ROOT } from './run-process.ts';
+
+const TRAINER = join(ROOT, 'test/support/trainers/trainer.py');
+
+export type Manner = 'exits' | 'ignores' | 'dies' | 'hangs' | 'daemons' | 'fails' | 'killed';
+
+/** The command line of the test trainer, by itself or behind a shell that does not pass signals on. */
+export function trainerCommand(
+  manner: Manner,
+  kind: 'sdk' | 'bare',
+  { steps = 1_000_000, through = 'direct' }: { readonly steps?: number; readonly through?: 'direct' | 'shell' } = {},
+): string[] {
+  const command = ['python3', TRAINER, manner, kind, String(steps)];
+  return through === 'direct' ? command : ['sh', '-c', `"$@"; exit $?`, 'sh', ...command];
+}
+
+/** False also for one that has ended and that nobody has asked for yet. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'));
+  } catch {
+    return false;
+  }
+}
+
+/** Why there can be no PID namespace here, or null. */
+export function whyNoNamespace(): string | null {
+  return process.platform === 'linux' && process.getuid?.() === 0 ? null : 'a PID namespace needs root on Linux';
+}
+
+interface SupervisedOptions {
+  readonly args: readonly string[];
+  readonly command: readonly string[];
+  /** As the first process of a PID namespace of its own. */
+  readonly isFirst?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** `holdfast run`, started; everything it and its trainer print can be waited for. */
+export class Supervised {
+  readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
+  readonly #child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly #isFirst: boolean;
+  readonly #lines: string[] = [];
+  readonly #waiting = new Set<() => void>();
+  #hasEnded = false;
+
+  constructor({ args, command, isFirst = false, env = {} }: SupervisedOptions) {
+    const line = [LAUNCHER, 'run', ...args, '--', ...command];
+    const [program = '', ...rest] = isFirst ? ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child', ...line] : line;
+    this.#isFirst = isFirst;
+    this.#child = spawn(program, rest, {
+      env: { PATH: process.env['PATH'], PYTHONPATH: join(ROOT, 'python'), PYTHONDONTWRITEBYTECODE: '1', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [stdout, stderr] = [this.#keep(this.#child.stdout), this.#keep(this.#child.stderr)];
+    this.ended = new Promise((resolve, reject) => {
+      this.#child.on('error', reject);
+      this.#child.on('close', (code) => {
+        this.#hasEnded = true;
+        for (const wake of this.#waiting) wake();
+        resolve({ code, stdout: stdout.join('\n'), stderr: stderr.join('\n') });
+      });
+    });
+  }
+
+  /** The first line, of either stream, that matches. */
+  async line(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const found = this.#lines.find((line) => pattern.test(line));
+      if (found !== undefined) return found;
+      if (this.#hasEnded) throw new Error(`ended without a line like ${pattern}:\n${this.#lines.join('\n')}`);
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          this.#waiting.delete(wake);
+          resolve();
+        };
+        this.#waiting.add(wake);
+      });
+    }
+  }
+
+  /** Signals Holdfast itself, as a kubelet does: the first process of the container. */
+  signal(name: NodeJS.Signals): void {
+    process.kill(this.pid, name);
+  }
+
+  /** Of Holdfast's own process (as PID 1: its launcher), seen from outside. */
+  get pid(): number {
+    const own = this.#child.pid ?? 0;
+    if (!this.#isFirst) return own;
+    return Number(readFileSync(`/proc/${own}/task/${own}/children`, 'latin1').trim().split(' ')[0]);
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  #keep(stream: Readable): string[] {
+    const kept: string[] = [];
+    createInterface({ input: stream }).on('line', (line) => {
+      kept.push(line);
+      this.#lines.push(line);
+      for (const wake of this.#waiting) wake();
+    });
+    return kept;
+  }
+}

@@ -1,0 +1,78 @@
+"""A trainer for tests. How it meets SIGTERM is its first argument, "sdk" or "bare" its second, how many steps it makes its third.
+
+It says what happens on standard output, a line each, so that a test can wait for it.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+MANNER, KIND, TOTAL = sys.argv[1], sys.argv[2], int(sys.argv[3])
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+def wait_for_ever():
+    while True:
+        time.sleep(60)
+
+
+def on_sigterm(*_):
+    say("heard")
+    if MANNER == "exits":
+        sys.exit(0)
+    wait_for_ever()
+
+
+def leave_daemon():
+    """A process of a session of its own, whose parent ends: nobody's child."""
+    read_end, write_end = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            os.write(write_end, str(os.getpid()).encode())
+            wait_for_ever()
+        os._exit(0)
+    os.wait()
+    say("daemon", os.read(read_end, 20).decode())
+
+
+if MANNER in ("exits", "hangs"):
+    signal.signal(signal.SIGTERM, on_sigterm)
+if MANNER == "ignores":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if MANNER == "daemons":
+    leave_daemon()
+
+state = {"sum": 0}
+start = 0
+run = None
+if KIND == "sdk":
+    import holdfast
+
+    run = holdfast.attach()
+    start = run.resume(lambda folder: state.update(json.loads((folder / "state.json").read_text())))
+say("start", start)
+for step in range(start, TOTAL):
+    time.sleep(0.002)
+    state["sum"] += step
+    if run is not None and run.step(step, loss=1 / (step + 1)):
+        with run.save(step) as folder:
+            Path(folder, "state.json").write_text(json.dumps(state))
+    if step == start + 5:
+        say("ready")
+    if step == start + 5 and MANNER == "hangs":
+        wait_for_ever()
+    if step == start + 5 and MANNER == "fails":
+        sys.exit(9)
+    if step == start + 5 and MANNER == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+if run is not None:
+    run.finish()
+say("finished", state["sum"])
