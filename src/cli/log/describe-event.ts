@@ -1,6 +1,6 @@
 import { formatBytes } from '../../core/bytes.ts';
 import { formatDuration } from '../../core/duration.ts';
-import { excerpt, printable } from '../../core/printable.ts';
+import { excerpt } from '../../core/printable.ts';
 import { CAUSES } from '../../domain/notice.ts';
 import type { EventKind, EventOf, Recorded, UnknownEvent } from '../../ledger/events.ts';
 import type { Style } from '../output/style.ts';
@@ -14,6 +14,8 @@ export interface Described {
 
 type Describers = { readonly [Kind in EventKind]: (event: EventOf<Kind>, atMs: number) => Described };
 
+/** A sentence from the ledger, which may be anybody's: bounded, and nothing in it that a terminal obeys. */
+const told = (sentence: string): string => excerpt(sentence, 400);
 const plain = (label: string, text: string): Described => ({ label, text, paint: null });
 const step = (number: number | null): string => (number === null ? 'no step' : `step ${number}`);
 
@@ -31,12 +33,12 @@ const DESCRIBE: Describers = {
     const unsaved = unsavedMs === null ? '' : `, ${formatDuration(unsavedMs)} unsaved`;
     return plain('progress', `step ${at}${pace}${loss === null ? '' : `, loss ${Number(loss.toPrecision(4))}`}${unsaved}`);
   },
-  'cadence-planned': ({ sentence }) => plain('cadence', printable(sentence)),
+  'cadence-planned': ({ sentence }) => plain('cadence', told(sentence)),
   'save-started': ({ step: at, reason }) => plain('save', `step ${at} begins (${reason})`),
   'save-ended': describeSave,
   shipped: ({ step: at, url, totalMs }) =>
     plain('shipped', `step ${at} to ${excerpt(url, 80)}${totalMs === null ? '' : ` in ${formatDuration(totalMs)}`}`),
-  'ship-failed': ({ url, problem }) => ({ label: 'shipping', text: `to ${excerpt(url, 80)} failed: ${printable(problem)}`, paint: 'red' }),
+  'ship-failed': ({ url, problem }) => ({ label: 'shipping', text: `to ${excerpt(url, 80)} failed: ${told(problem)}`, paint: 'red' }),
   notice: ({ cause, deadlineMs, terminating, detail }, atMs) => {
     const when = deadlineMs === null ? '' : `, ${formatDuration(Math.max(0, deadlineMs - atMs))} ahead`;
     const what = `${CAUSES[cause].label}${detail === null ? '' : `: ${excerpt(detail, 100)}`}${when}`;
@@ -46,15 +48,18 @@ const DESCRIBE: Describers = {
   deadline: ({ graceMs, confidence, reasons }) =>
     plain(
       'grace',
-      `${formatDuration(graceMs)}${confidence === 'guess' ? ' (a guess)' : ''}: ${reasons.map(({ reason }) => printable(reason)).join('; shorter, because ')}`,
+      `${formatDuration(graceMs)}${confidence === 'guess' ? ' (a guess)' : ''}: ${reasons
+        .slice(0, 8)
+        .map(({ reason }) => told(reason))
+        .join('; shorter, because ')}`,
     ),
   decision: ({ outcome, sentence }) => ({
     label: 'decision',
-    text: printable(sentence),
+    text: told(sentence),
     paint: outcome === 'keep-last-good' ? 'red' : 'cyan',
   }),
   'flush-ended': describeFlush,
-  hang: ({ sentence }) => ({ label: 'hang', text: printable(sentence), paint: 'red' }),
+  hang: ({ sentence }) => ({ label: 'hang', text: told(sentence), paint: 'red' }),
   'trainer-ended': ({ code, signal, saidFinished }) => {
     const how = signal === null ? `exit code ${code}` : `killed by ${excerpt(signal, 20)}`;
     return plain('trainer', `ended: ${how}${saidFinished ? ', after it said that the run is finished' : ''}`);
@@ -62,7 +67,7 @@ const DESCRIBE: Describers = {
   'attempt-ended': describeEnd,
   note: ({ level, code, sentence }) => ({
     label: level === 'info' ? 'note' : level,
-    text: `${printable(sentence)}${code === null ? '' : ` [${excerpt(code, 40)}]`}`,
+    text: `${told(sentence)}${code === null ? '' : ` [${excerpt(code, 40)}]`}`,
     paint: level === 'info' ? null : level === 'warning' ? 'yellow' : 'red',
   }),
 };
@@ -84,13 +89,13 @@ function describeSave({ outcome, step: at, bytes, totalMs, stallMs, problem }: E
   const size = bytes === null ? '' : `, ${formatBytes(bytes)}`;
   const stall = stallMs === null ? '' : `, stall ${formatDuration(stallMs)}`;
   if (outcome === 'sealed') return { label: 'sealed', text: `step ${at} in ${formatDuration(totalMs)}${size}${stall}`, paint: 'green' };
-  const why = problem === null ? '' : `: ${printable(problem)}`;
+  const why = problem === null ? '' : `: ${told(problem)}`;
   return { label: 'save', text: `of step ${at} ${outcome} after ${formatDuration(totalMs)}${why}`, paint: 'red' };
 }
 
 function describeFlush({ outcome, step: at, tookMs, predictedMs, leftMs, sentence }: EventOf<'flush-ended'>): Described {
   const isMade = outcome === 'made' || outcome === 'staged-sealed';
-  if (!isMade) return { label: 'no flush', text: printable(sentence), paint: 'red' };
+  if (!isMade) return { label: 'no flush', text: told(sentence), paint: 'red' };
   const predicted = predictedMs === null ? '' : ` (predicted ${formatDuration(predictedMs)})`;
   const spare = leftMs === null ? '' : leftMs >= 0 ? `, ${formatDuration(leftMs)} to spare` : `, ${formatDuration(-leftMs)} late`;
   const what = outcome === 'made' ? 'made' : 'staged save sealed';
@@ -103,7 +108,7 @@ function describeEnd({ end, exitCode, lastGoodStep, sentence, ...lost }: EventOf
   const loss = end === 'finished' ? '' : ` · ${lostWork(lost, ' accelerators')}`;
   return {
     label: 'end',
-    text: `${printable(sentence)}${code} · ${good}${loss}`,
+    text: `${told(sentence)}${code} · ${good}${loss}`,
     paint: end === 'finished' ? 'green' : end === 'interrupted' ? 'yellow' : 'red',
   };
 }

@@ -41,7 +41,7 @@ function rowOf(recorded: Recorded): Row {
 
 function rowLines({ atMs, nodes, label, text, paint }: Row, { style, columns, offset, nodes: all }: Look): readonly string[] {
   const isPlain = nodes.length === all.length || (nodes.length === 1 && nodes[0] === all[0]);
-  const from = isPlain ? '' : ` [${nodes.map((node) => excerpt(node, 30)).join(', ')}]`;
+  const from = isPlain ? '' : ` [${someNodes(nodes)}]`;
   const indent = 2 + 8 + 2 + LABEL_COLUMNS + 1;
   const [first = '', ...more] = wrap(`${text}${from}`, Math.max(30, columns - indent));
   const name = label.slice(0, LABEL_COLUMNS).padEnd(LABEL_COLUMNS);
@@ -85,6 +85,12 @@ const LEFT_OUT: ReadonlySet<string> = new Set(['progress', 'save-started', 'cade
 /** A flush that was refused is what the decision has just said. */
 function isRepeated(event: Recorded['event'], decided: string): boolean {
   return event.kind === 'flush-ended' && event.outcome === 'refused' && event.sentence === decided;
+}
+
+/** The first few by name. */
+export function someNodes(nodes: readonly string[]): string {
+  const named = nodes.slice(0, 4).map((node) => excerpt(node, 30));
+  return nodes.length > named.length ? `${named.join(', ')} and ${nodes.length - named.length} more` : named.join(', ');
 }
 
 /** How long it takes until every node has told the same. */

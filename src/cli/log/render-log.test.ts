@@ -99,6 +99,23 @@ describe('the timeline', () => {
     expect(lines.filter((line) => line.includes('  progress   step'))).toHaveLength(42 + 23 + 17 + 17);
   });
 
+  it('is drawn whatever clocks, names and sentences a stranger wrote', () => {
+    const text = awkwardText({ maxLength: 3000 });
+    const atMs = fc.oneof(fc.constantFrom(-8.64e15, 8.64e15, 0), fc.double({ min: -8.64e15, max: 8.64e15, noNaN: true }));
+    const recorded = fc.record({ attempt: fc.nat(3), node: text, seq: fc.nat(), atMs, sentence: text });
+    fc.assert(
+      fc.property(fc.array(recorded, { minLength: 1, maxLength: 12 }), fc.integer({ min: 20, max: 110 }), (events, columns) => {
+        const told = events.map(
+          ({ sentence, ...where }): Recorded => ({ ...where, event: { kind: 'note', level: 'error', code: sentence, sentence } }),
+        );
+        const lines = renderLog(logReport('run', { events: told, files: [] }, null), { ...LOOK, columns });
+        expect(lines.join('')).not.toMatch(/\p{Cc}/u);
+        expect(lines.length).toBeLessThan(events.length * 80 + 40);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
   it('says what was left out', async () => {
     expect((await rendered({}, 1)).at(-1)).toBe('· 3 earlier attempts are not shown; --all shows them');
   });

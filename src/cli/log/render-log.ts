@@ -4,7 +4,7 @@ import type { Lane } from '../../ledger/timeline.ts';
 import { displayWidth, fitWidth } from '../output/width.ts';
 import { lostWork } from './describe-event.ts';
 import { drawLane, legend } from './draw-lane.ts';
-import { eventLines, type Look } from './event-lines.ts';
+import { eventLines, type Look, someNodes } from './event-lines.ts';
 import type { LogReport } from './read-log.ts';
 import { axisLine, dateOf, timeAxis, timeOf, type UtcOffset } from './time-axis.ts';
 
@@ -33,7 +33,7 @@ export function renderLog({ path, lanes, files, left }: LogReport, look: LogLook
 export function attemptHeading(lane: Lane, { style, offset, columns }: Pick<LogLook, 'style' | 'offset' | 'columns'>): readonly string[] {
   const { attempt, nodes, startedMs, seenMs, end } = lane;
   const name = `attempt ${attempt}`;
-  const shown = nodes.length > 4 ? `${nodes.length} nodes` : nodes.map((node) => excerpt(node, 30)).join(', ');
+  const shown = someNodes(nodes);
   const until = end === null ? '' : ` to ${timeOf(seenMs, offset)}, ${formatDuration(seenMs - startedMs)}`;
   const when = `${end === null ? 'since ' : ''}${dateOf(startedMs, offset)} ${timeOf(startedMs, offset)}${until}`;
   const one = `${name} · ${shown} · ${when}`;

@@ -43,7 +43,7 @@ export function axisLine(axis: TimeAxis, offset: UtcOffset): string {
   const { startMs, endMs, columns } = axis;
   const span = Math.max(1, endMs - startMs);
   const wanted = (span / columns) * 12;
-  const step = STEPS.find((size) => size >= wanted) ?? STEPS[STEPS.length - 1] ?? DAY;
+  const step = STEPS.find((size) => size >= wanted) ?? wanted;
   let line = '';
   const shift = offset(startMs);
   for (let tick = Math.ceil((startMs + shift) / step) * step - shift; tick <= endMs; tick += step) {
@@ -56,7 +56,7 @@ export function axisLine(axis: TimeAxis, offset: UtcOffset): string {
 }
 
 function tickLabel(ms: number, step: number, offset: UtcOffset): string {
-  const text = new Date(ms + offset(ms)).toISOString();
+  const text = inRange(ms, offset);
   if (step >= DAY || (step >= HOUR && text.slice(11, 16) === '00:00')) return dayOf(text);
   return step < MINUTE ? text.slice(11, 19) : text.slice(11, 16);
 }
