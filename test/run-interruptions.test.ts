@@ -1,0 +1,162 @@
+import { connect } from 'node:net';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { lastGood } from '../src/checkpoint/store/last-good.ts';
+import { readRun } from '../src/checkpoint/store/store.ts';
+import { readLedger } from '../src/ledger/reader.ts';
+import { ROOT, runProcess } from './support/run-process.ts';
+import { isAlive, Supervised, trainerCommand } from './support/supervised.ts';
+import { tempFolder } from './support/temp-folder.ts';
+
+const EXAMPLE = join(ROOT, 'examples/stdlib/train.py');
+const EXAMPLE_RUN = ['python3', EXAMPLE, '400', '0.002'];
+
+const kindsOf = (run: string): readonly string[] => readLedger(run).events.map(({ event }) => event.kind);
+const goodStep = async (run: string): Promise<number | null> => (await lastGood(readRun(run))).checkpoint?.manifest.step ?? null;
+
+/** The process of the trainer, as the newest life of the run has recorded it. */
+function trainerPid(run: string): number {
+  const pids = readLedger(run).events.flatMap(({ event }) => (event.kind === 'trainer-started' ? [event.pid] : []));
+  return pids.at(-1) ?? 0;
+}
+
+describe('the example, interrupted and started again with the same line, ends like one that never was', () => {
+  let twin: string;
+  beforeAll(async () => {
+    const env = { PATH: process.env['PATH'], PYTHONPATH: join(ROOT, 'python') };
+    twin = (await runProcess('python3', EXAMPLE_RUN.slice(1), { env })).stdout.trim().split('\n').at(-1) ?? '';
+  });
+
+  it.each([
+    ['by SIGTERM', 'SIGTERM', 143],
+    ['by Ctrl-C', 'SIGINT', 143],
+    ['by a terminal that was closed', 'SIGHUP', 143],
+  ] as const)('%s', async (_, signal, code) => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const first = new Supervised({ args: ['--dir', dir, '--every', '50steps'], command: EXAMPLE_RUN });
+    await first.line(/sealed step 100 /);
+    first.signal(signal);
+    expect((await first.ended).code).toBe(code);
+    const step = await goodStep(dir);
+    expect(step).toBeGreaterThan(100);
+    const second = await new Supervised({ args: ['--dir', dir, '--every', '50steps'], command: EXAMPLE_RUN }).ended;
+    expect(second).toMatchObject({ code: 0, stdout: `from step ${(step ?? 0) + 1}\n${twin}` });
+  });
+
+  it('by SIGKILL to the trainer, which is started again in place', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const run = new Supervised({ args: ['--dir', dir, '--every', '50steps', '--restarts', '1'], command: EXAMPLE_RUN });
+    await run.line(/sealed step 100 /);
+    process.kill(trainerPid(dir), 'SIGKILL');
+    const { code, stdout, stderr } = await run.ended;
+    expect([code, stdout.split('\n').at(-1)]).toEqual([0, twin]);
+    expect(stderr).toMatch(/the trainer was killed by SIGKILL/);
+    expect(kindsOf(dir).filter((kind) => kind === 'attempt-started')).toHaveLength(2);
+  });
+
+  it('by SIGKILL to the supervisor: the trainer trains on, and what it had sealed is resumed from', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const first = new Supervised({ args: ['--dir', dir, '--every', '50steps'], command: EXAMPLE_RUN });
+    await first.line(/sealed step 100 /);
+    const trainer = trainerPid(dir);
+    first.kill();
+    // The streams are the trainer's too: they end when it does, and by then it has printed its result.
+    const { stdout } = await first.ended;
+    expect(stdout.split('\n').at(-1)).toBe(twin);
+    expect(isAlive(trainer)).toBe(false);
+    const second = await new Supervised({ args: ['--dir', dir, '--every', '50steps'], command: EXAMPLE_RUN }).ended;
+    expect([second.code, second.stdout.split('\n').at(-1)]).toEqual([0, twin]);
+    expect(second.stdout).toMatch(/^from step (101|151|201|251|301|351)\n/);
+  });
+});
+
+describe('a run', () => {
+  it('that another gang takes over is fenced: its trainer ends, and its exit code says so', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const older = new Supervised({ args: ['--dir', dir, '--every', '10steps'], command: trainerCommand('dies', 'sdk') });
+    await older.line(/sealed step 10 /);
+    const newer = new Supervised({
+      args: ['--dir', dir, '--every', '10steps'],
+      command: trainerCommand('dies', 'sdk', { steps: 100_000 }),
+    });
+    expect(await older.ended).toMatchObject({ code: 5, stderr: expect.stringContaining('ATTEMPT_FENCED') as string });
+    await newer.line(/sealed step/);
+    newer.signal('SIGTERM');
+    expect((await newer.ended).code).toBe(143);
+  });
+
+  it('saves when it is asked to by SIGUSR1, and goes on', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const run = new Supervised({ args: ['--dir', dir], command: trainerCommand('dies', 'sdk') });
+    await run.line(/^ready/);
+    run.signal('SIGUSR1');
+    await run.line(/sealed step/);
+    run.signal('SIGUSR1');
+    await run.line(/notice: a save was asked for/);
+    run.signal('SIGTERM');
+    expect((await run.ended).code).toBe(143);
+  });
+
+  it('ends when the watched file says so', async () => {
+    using folder = tempFolder();
+    const [dir, file] = [join(folder.path, 'run'), join(folder.path, 'annotations')];
+    writeFileSync(file, 'app="x"\n');
+    const run = new Supervised({ args: ['--dir', dir, '--notice-file', file], command: trainerCommand('dies', 'sdk') });
+    await run.line(/^ready/);
+    writeFileSync(file, 'app="x"\nholdfast.dev/notice="suspend"\n');
+    expect(await run.ended).toMatchObject({ code: 143, stderr: expect.stringContaining('notice: suspended') as string });
+    expect(await goodStep(dir)).toBeGreaterThanOrEqual(5);
+  });
+
+  it('passes the checkpoint to a trainer without the SDK', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    await new Supervised({ args: ['--dir', dir, '--every', '10steps'], command: trainerCommand('dies', 'sdk', { steps: 25 }) }).ended;
+    const command = ['sh', '-c', 'echo "$HOLDFAST_RESUME_STEP $HOLDFAST_RESUME_PATH $*"', 'sh'];
+    const { stdout } = await new Supervised({ args: ['--dir', dir, '--resume-arg=--from'], command }).ended;
+    expect(stdout).toBe(`20 ${dir}/step-20 --from ${dir}/step-20`);
+  });
+
+  it('spends its restarts on errors, and ends with the trainer’s code', async () => {
+    using folder = tempFolder();
+    const run = new Supervised({ args: ['--dir', join(folder.path, 'run'), '--restarts', '1'], command: trainerCommand('fails', 'bare') });
+    const { code, stdout } = await run.ended;
+    expect([code, stdout.match(/^start/gm)?.length]).toEqual([9, 2]);
+  });
+
+  it('keeps as many checkpoints as it is told to', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    await new Supervised({
+      args: ['--dir', dir, '--every', '10steps', '--keep', '2'],
+      command: trainerCommand('dies', 'sdk', { steps: 60 }),
+    }).ended;
+    expect((await runProcess('ls', [dir])).stdout.trim().split('\n')).toEqual(['step-40', 'step-50']);
+  });
+
+  it('lives on when a peer talks nonsense on its socket, which is told once', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const run = new Supervised({ args: ['--dir', dir, '--every', '10steps'], command: trainerCommand('dies', 'sdk') });
+    await run.line(/sealed step 10 /);
+    const environ = readFileSync(`/proc/${trainerPid(dir)}/environ`, 'latin1');
+    const path = /HOLDFAST_SOCKET=([^\0]*)/.exec(environ)?.[1] ?? '';
+    for (const nonsense of ['nonsense\n', '{"type":"finish"}\n', Buffer.alloc(200_000, 0x41)]) {
+      await new Promise<void>((resolve) => {
+        const socket = connect(path, () => socket.write(nonsense));
+        socket.on('error', () => {});
+        socket.on('close', () => resolve());
+      });
+    }
+    await run.line(/sealed step 100 /);
+    run.signal('SIGTERM');
+    const { code, stderr } = await run.ended;
+    expect([code, stderr.match(/warning: a peer on the socket/g)?.length]).toEqual([143, 1]);
+  });
+});
