@@ -6,6 +6,7 @@ import { sealCommit, sealReceipts } from './seal-commit.ts';
 import { sealMemory } from './seal-memory.ts';
 import { sealResume } from './seal-resume.ts';
 import { sealSave } from './seal-save.ts';
+import { fetchShippedMinio, fetchShippedVersitygw, shipMinio, shipVersitygw } from './ship.ts';
 import { startUp } from './start-up.ts';
 import { verifyDeepCold, verifyDeepWarm } from './verify-deep.ts';
 import { verifyLastGood, verifyMillionChunks, verifyQuick, verifyQuickDcp } from './verify-quick.ts';
@@ -27,6 +28,10 @@ const SUITES: readonly (() => Promise<Suite | string>)[] = [
   sealReceipts,
   sealResume,
   sealMemory,
+  shipMinio,
+  shipVersitygw,
+  fetchShippedMinio,
+  fetchShippedVersitygw,
 ];
 
 const RESULTS = new URL('./RESULTS.md', import.meta.url);

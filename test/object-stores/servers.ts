@@ -11,6 +11,8 @@ export interface Server extends AsyncDisposable {
   readonly scheme: string;
   readonly port: number;
   readonly bucket: string;
+  /** Where it keeps its buckets, each a folder. */
+  readonly folder: string;
   /** The environment that makes the command line find it. */
   readonly env: Readonly<Record<string, string>>;
   /** The environment's variable that holds the server's address, for putting something in between. */
@@ -82,17 +84,11 @@ export async function startServer(binaries: string, name: ServerName, parent?: s
     throw new Error(`${name} did not start: ${log}`, { cause: thrown });
   }
   const endpoint = `http://127.0.0.1:${port}`;
+  const common = { port, bucket: BUCKET, folder: folder.path, [Symbol.asyncDispose]: stop };
   const s3 = { AWS_ACCESS_KEY_ID: ACCESS_KEY, AWS_SECRET_ACCESS_KEY: SECRET_KEY, AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL_S3: endpoint };
   return name === 'fake-gcs-server'
-    ? {
-        scheme: 'gs',
-        port,
-        bucket: BUCKET,
-        env: { STORAGE_EMULATOR_HOST: endpoint },
-        endpointVariable: 'STORAGE_EMULATOR_HOST',
-        [Symbol.asyncDispose]: stop,
-      }
-    : { scheme: 's3', port, bucket: BUCKET, env: s3, endpointVariable: 'AWS_ENDPOINT_URL_S3', [Symbol.asyncDispose]: stop };
+    ? { ...common, scheme: 'gs', env: { STORAGE_EMULATOR_HOST: endpoint }, endpointVariable: 'STORAGE_EMULATOR_HOST' }
+    : { ...common, scheme: 's3', env: s3, endpointVariable: 'AWS_ENDPOINT_URL_S3' };
 }
 
 function freePort(): Promise<number> {

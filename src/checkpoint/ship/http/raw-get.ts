@@ -50,7 +50,7 @@ export class RawConnections {
     while (connection?.isReusable === false) connection = idle.pop();
     connection ??= new Connection(request.origin, this.#ca);
     const isWhole = await connection.exchange(head, request, options);
-    if (isWhole) idle.push(connection);
+    if (isWhole && connection.isReusable) idle.push(connection);
     else connection.destroy();
     return isWhole;
   }
@@ -84,6 +84,8 @@ class Connection {
   readonly #socket: net.Socket;
   readonly #head = Buffer.allocUnsafeSlow(HEAD_BYTES);
   #headLength = 0;
+  /** The server closes the connection after this answer. */
+  #isLast = false;
   #current: Exchange | null = null;
 
   constructor({ protocol, host, port }: Origin, ca: readonly string[] | null) {
@@ -97,7 +99,7 @@ class Connection {
   }
 
   get isReusable(): boolean {
-    return !this.#socket.destroyed && !this.#socket.readableEnded;
+    return !this.#isLast && !this.#socket.destroyed && !this.#socket.readableEnded;
   }
 
   async exchange(head: string, { size, sink }: RawGet, { idleMs, signal }: RawOptions): Promise<boolean> {
@@ -165,7 +167,8 @@ class Connection {
       current.end(false);
       return false;
     }
-    const length = bodyLength(this.#head.toString('latin1', 0, end));
+    const { length, isLast } = readHead(this.#head.toString('latin1', 0, end));
+    this.#isLast = isLast;
     const body = this.#head.subarray(end + 4, this.#headLength);
     const room = current.sink.room();
     if (length !== current.size || body.length > Math.min(length, room.length)) {
@@ -179,13 +182,14 @@ class Connection {
   }
 }
 
-/** The length of the body of a plain successful answer to the question for a range; null for anything else. */
-function bodyLength(head: string): number | null {
+/** Of the head of an answer: the length of the body, null when it is not a plain successful one, and whether the connection ends with it. */
+function readHead(head: string): { readonly length: number | null; readonly isLast: boolean } {
   const [status = '', ...lines] = head.split('\r\n');
-  if (!/^HTTP\/1\.1 20[06] /.test(`${status} `)) return null;
   const fields = new Map(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
   const length = fields.get('content-length') ?? '';
-  const isPlain =
-    !fields.has('transfer-encoding') && !fields.has('content-encoding') && fields.get('connection')?.toLowerCase() !== 'close';
-  return isPlain && /^\d{1,15}$/.test(length) ? Number(length) : null;
+  const isPlain = /^HTTP\/1\.1 20[06] /.test(`${status} `) && !fields.has('transfer-encoding') && !fields.has('content-encoding');
+  return {
+    length: isPlain && /^\d{1,15}$/.test(length) ? Number(length) : null,
+    isLast: fields.get('connection')?.toLowerCase() === 'close',
+  };
 }
