@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { formatManifest, type Manifest } from '../../src/checkpoint/store/manifest.ts';
+import { ROOT } from '../support/run-process.ts';
 import { safetensorsFile } from '../support/make-safetensors.ts';
 import { MEMORY, tempFolder } from '../support/temp-folder.ts';
 import { killed, openAt, orphans, type Place } from './ship-place.ts';
@@ -14,6 +15,14 @@ function resealed(checkpoint: string, change: (text: string) => string): Buffer 
     sha256: string;
   };
   return Buffer.from(formatManifest(manifest));
+}
+
+/** Fields of a document that the reference says nothing about. */
+function undocumented(text: string): readonly string[] {
+  const page = readFileSync(join(ROOT, 'docs/reference/ship-json.md'), 'utf8');
+  const names: string[] = [];
+  JSON.parse(text, (name, value: unknown) => (names.push(name), value));
+  return names.filter((name) => !/^\d*$/.test(name) && !page.includes(`\`${name}\``) && !page.includes(`"${name}"`));
 }
 
 /** What holds of ship and fetch with every kind of store. */
@@ -42,6 +51,7 @@ export function shipSuite(place: () => Place): void {
     expect(fetched.stderr).toBe('');
     const bytes = Object.values(FILES).reduce((sum, size) => sum + size, 0);
     expect(JSON.parse(fetched.stdout)).toMatchObject({ name: 'step-100', state: 'fetched', receivedBytes: bytes });
+    expect([...undocumented(shipped.stdout), ...undocumented(fetched.stdout)]).toEqual([]);
     expect(digests(join(back, 'step-100'))).toEqual(digests(join(run, 'step-100')));
     expect((await runHoldfast(['resume', back, '--look-only'], env)).stdout.trim()).toBe(join(back, 'step-100'));
     expect(await orphans(url, env, 'step-100')).toBe(0);
@@ -193,7 +203,7 @@ export function shipSuite(place: () => Place): void {
     const [run, back] = [join(folder.path, 'run'), join(folder.path, 'back')];
     mkdirSync(run);
     writeFileSync(join(run, 'model.safetensors'), safetensorsFile({ weight: 9_000_000 }));
-    expect((await runHoldfast(['seal', join(run, 'model.safetensors'), '--step', '7'], env)).stderr).not.toContain('error');
+    expect((await runHoldfast(['seal', join(run, 'model.safetensors'), '--step', '7', '--accept', 'weights'], env)).code).toBe(0);
     const shipped = await runHoldfast(['ship', run, url, '--json'], env);
     expect(JSON.parse(shipped.stdout)).toMatchObject({ checkpoints: [{ name: 'model.safetensors', state: 'shipped', files: 1 }] });
     expect(JSON.parse((await runHoldfast(['fetch', url, back, '--json'], env)).stdout)).toMatchObject({
