@@ -62,7 +62,8 @@ function* statesAfter(recording: Recording, events: readonly DiskEvent[], order:
     const paths = reachable(names, recording.folders);
     const whole = paths.map(([, inode]) => (recording.folders.has(inode) ? null : (contents.get(inode) ?? NOTHING)));
     const keys = paths.map(([path], index): [string, string] => [path, entryKey(whole[index] ?? null)]);
-    const open = [...paths.keys()].filter((index) => unsynced.has(paths[index]?.[1] ?? -1));
+    // Nothing can be wrong with an empty file.
+    const open = [...paths.keys()].filter((index) => unsynced.has(paths[index]?.[1] ?? -1) && whole[index]?.length !== 0);
     for (const choice of damageChoices(open.length, rng)) {
       const damages = new Map(open.map((index, position) => [index, damaged(whole[index] ?? NOTHING, choice[position] ?? 'whole')]));
       const key = treeKey(keys.map((entry, index) => (damages.has(index) ? [entry[0], entryKey(damages.get(index) ?? null)] : entry)));
