@@ -42,10 +42,10 @@ describe('a fixed cadence', () => {
 });
 
 describe('the automatic cadence', () => {
-  it('waits ten minutes until the first save was timed', () => {
+  it('saves after a minute to learn what a save costs', () => {
     expect(planCadence({ kind: 'auto' }, { ...MEASURED, save: null })).toMatchObject({
-      everyMs: 600_000,
-      sentence: 'every 10m until the first save was timed',
+      everyMs: 60_000,
+      sentence: 'every 1m until the first save was timed',
     });
   });
 

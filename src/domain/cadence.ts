@@ -44,8 +44,8 @@ export interface CadencePlan {
   readonly sentence: string;
 }
 
-/** Before anything was measured. */
-const UNMEASURED_EVERY_MS = 10 * 60_000;
+/** Before anything was measured: soon, so that it is known what a save costs before the first interruption comes. */
+const UNMEASURED_EVERY_MS = 60_000;
 /** What is assumed about interruptions before the run has seen any: one, in this time. A wrong guess by four costs little. */
 const ASSUMED_UP_MS = 4 * 3_600_000;
 const ASSUMED_RESTART_MS = 120_000;

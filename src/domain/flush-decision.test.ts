@@ -51,8 +51,8 @@ describe('the flush decision', () => {
     ],
     [
       'nothing was ever timed and there is none',
-      { save: null, seal: null, deadlineMs: 1_002_000, lastGoodStep: null },
-      'no flush: no save was timed yet, and 2s are too short to try; nothing is sealed yet, 1m 30s of work are lost',
+      { save: null, seal: null, deadlineMs: 1_001_000, lastGoodStep: null },
+      'no flush: no save was timed yet, and 1s are too short to try; nothing is sealed yet, 1m 30s of work are lost',
     ],
     [
       'the disk is full',

@@ -19,9 +19,9 @@ const MOST_FILE_BYTES = 32 * 1024 * 1024;
 const MOST_BYTES = 64 * 1024 * 1024;
 const MOST_FILES = 10_000;
 
-/** Reads the ledger of a run; empty when there is none. */
-export function readLedger(run: string): LedgerReading {
-  return new LedgerReader(run).readMore();
+/** Reads the ledger of a run, at most so many bytes of it, the newest; empty when there is none. */
+export function readLedger(run: string, mostBytes = MOST_BYTES): LedgerReading {
+  return new LedgerReader(run).readMore(mostBytes);
 }
 
 /** Reads the ledger of a run, and later what was added to it. */
@@ -35,9 +35,9 @@ export class LedgerReader {
   }
 
   /** What was added since the last call, on all nodes. */
-  readMore(): LedgerReading {
+  readMore(mostBytes = MOST_BYTES): LedgerReading {
     const files = ledgerFiles(this.folder);
-    let left = MOST_BYTES;
+    let left = mostBytes;
     const found: (readonly Recorded[])[] = [];
     // The newest attempts first: where not all can be read, they are what counts.
     for (const file of files.toReversed()) {

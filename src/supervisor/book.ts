@@ -4,10 +4,14 @@ import { HoldfastError, systemCode, toError } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
 import { renderTerminationMessage, type TerminationMessage } from '../domain/termination-message.ts';
 import type { LedgerEvent } from '../ledger/events.ts';
+import { historyBefore, type RunHistory } from '../ledger/history.ts';
+import { readLedger } from '../ledger/reader.ts';
 import { type LedgerWriter, openLedger } from '../ledger/writer.ts';
 
 /** Where a container leaves its last words. */
 const KUBERNETES_LOG = '/dev/termination-log';
+/** The newest days of a run tell enough, and are read in a moment. */
+const MOST_HISTORY_BYTES = 4 * 1024 * 1024;
 
 export interface BookOptions {
   readonly dir: string;
@@ -43,6 +47,16 @@ export class Book {
       this.#ledger = openLedger(dir, { attempt, node, clock, onFailure: (error) => this.complain(error) });
     } catch (thrown) {
       this.complain(thrown);
+    }
+  }
+
+  /** What earlier attempts teach this one; nothing when they cannot be read. */
+  history(attempt: number): RunHistory {
+    try {
+      return historyBefore(attempt, readLedger(this.#options.dir, MOST_HISTORY_BYTES).events);
+    } catch (thrown) {
+      this.complain(thrown);
+      return historyBefore(attempt, []);
     }
   }
 

@@ -54,10 +54,10 @@ export class Life implements SdkListener, SaveEvents {
   #leaving: (() => void)[] = [];
 
   constructor(life: LifeOptions) {
-    const { options, store, attempt, resume } = life;
+    const { options, store, attempt, resume, book } = life;
     this.#life = life;
     this.#clock = store.clock;
-    this.measured = new Measurements(this.#clock.monotonic(), resume?.step ?? null);
+    this.measured = new Measurements(this.#clock.monotonic(), resume?.step ?? null, () => book.history(attempt.attempt));
     const { retention, env } = options;
     this.desk = new SaveDesk({ store, attempt, retention, env, events: this, participants: () => this.ranks.all });
   }
@@ -70,7 +70,7 @@ export class Life implements SdkListener, SaveEvents {
   /** Asks for a save; true when somebody is there to make it. */
   ask(why: SaveReason): boolean {
     if (this.ranks.count === 0) return false;
-    this.ranks.ask(why, this.measured.stepMs);
+    this.ranks.ask(why, this.measured.quickStepMs);
     return true;
   }
 
@@ -97,7 +97,7 @@ export class Life implements SdkListener, SaveEvents {
     const now = this.#clock.monotonic();
     switch (message.type) {
       case 'step':
-        this.ranks.note(rank, message.step, this.measured.stepMs);
+        this.ranks.note(rank, message.step, this.measured.quickStepMs);
         if (rank === this.ranks.all[0]) this.#progress(message.step, message.metrics['loss'] ?? null, now);
         break;
       case 'begin':
@@ -111,7 +111,7 @@ export class Life implements SdkListener, SaveEvents {
         break;
       case 'late':
         this.desk.late(rank, message.at);
-        this.ranks.askLater(rank, message.step, this.measured.stepMs);
+        this.ranks.askLater(rank, message, this.measured.quickStepMs);
         break;
       case 'busy':
         this.measured.noteBusy(message.what !== null, now);

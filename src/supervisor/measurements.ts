@@ -1,20 +1,33 @@
 import type { CadenceMeasurements } from '../domain/cadence.ts';
 import { makePace, observeBusy, observeStep, type Pace, usualStepMs } from '../domain/hang.ts';
 import { NO_SAVES, observeSave, type Prediction, predictSave, type SaveTimes } from '../domain/prediction.ts';
+import type { RunHistory } from '../ledger/history.ts';
 import type { SaveTimings } from './save-desk.ts';
 
-/** What one life of the trainer has taught: its pace, how long saves take, and what of its work is not saved. Instants are monotonic. */
+/** What is known about saves and interruptions of the run, over all its attempts. */
+interface Known {
+  readonly history: RunHistory;
+  readonly writes: SaveTimes;
+  readonly seals: SaveTimes;
+  readonly lastBytes: number | null;
+}
+
+/**
+ * What one life of the trainer has taught, and the ones before it: its pace, how long saves take, how often it is interrupted, and what of its
+ * work is not saved. Instants are monotonic.
+ */
 export class Measurements {
+  readonly #readHistory: () => RunHistory;
   #pace: Pace;
-  #writes: SaveTimes = NO_SAVES;
-  #seals: SaveTimes = NO_SAVES;
-  #last: SaveTimings | null = null;
+  #known: Known | null = null;
   #lastGoodStep: number | null;
   #startedMs: number;
   /** When the state that is the last good one was taken. */
   #safeSinceMs: number;
 
-  constructor(nowMs: number, resumeStep: number | null) {
+  /** `readHistory` is asked when it is first needed, which is after the trainer has been started. */
+  constructor(nowMs: number, resumeStep: number | null, readHistory: () => RunHistory) {
+    this.#readHistory = readHistory;
     this.#pace = makePace(nowMs);
     this.#startedMs = nowMs;
     this.#safeSinceMs = nowMs;
@@ -27,6 +40,11 @@ export class Measurements {
 
   get stepMs(): number | null {
     return usualStepMs(this.#pace);
+  }
+
+  /** Of the quickest step seen; null before the first. */
+  get quickStepMs(): number | null {
+    return this.#pace.stepsMs.length === 0 ? null : Math.min(...this.#pace.stepsMs);
   }
 
   get lastGoodStep(): number | null {
@@ -56,9 +74,13 @@ export class Measurements {
   }
 
   noteSealed(timings: SaveTimings, begunMs: number): void {
-    this.#writes = observeSave(this.#writes, { bytes: timings.bytes, ms: timings.writeMs });
-    this.#seals = observeSave(this.#seals, { bytes: timings.bytes, ms: timings.sealMs });
-    this.#last = timings;
+    const { history, writes, seals } = this.#knowledge();
+    this.#known = {
+      history,
+      writes: observeSave(writes, { bytes: timings.bytes, ms: timings.writeMs }),
+      seals: observeSave(seals, { bytes: timings.bytes, ms: timings.sealMs }),
+      lastBytes: timings.bytes,
+    };
     this.#lastGoodStep = timings.step;
     this.#safeSinceMs = begunMs;
   }
@@ -70,23 +92,35 @@ export class Measurements {
   }
 
   get write(): Prediction | null {
-    return this.#last === null ? null : predictSave(this.#writes, this.#last.bytes);
+    const { writes, lastBytes } = this.#knowledge();
+    return lastBytes === null ? null : predictSave(writes, lastBytes);
   }
 
   get seal(): Prediction | null {
-    return this.#last === null ? null : predictSave(this.#seals, this.#last.bytes);
+    const { seals, lastBytes } = this.#knowledge();
+    return lastBytes === null ? null : predictSave(seals, lastBytes);
   }
 
   forCadence(nowMs: number): CadenceMeasurements {
+    const { history } = this.#knowledge();
     const [write, seal] = [this.write, this.seal];
     return {
       save: write === null || seal === null ? null : { stall: write.medianMs, persist: seal.medianMs, slowdown: 0 },
       stepMs: this.stepMs,
-      interruptions: 0,
-      upMs: nowMs - this.#startedMs,
-      restartMs: null,
-      flushed: 0,
+      interruptions: history.interruptions,
+      upMs: history.upMs + nowMs - this.#startedMs,
+      restartMs: history.restartMs,
+      flushed: history.flushed,
       flushMs: (write?.medianMs ?? 0) + (seal?.medianMs ?? 0),
     };
+  }
+
+  #knowledge(): Known {
+    if (this.#known === null) {
+      const history = this.#readHistory();
+      const [writes, seals] = [history.writes, history.seals].map((saves) => saves.reduce(observeSave, NO_SAVES));
+      this.#known = { history, writes: writes ?? NO_SAVES, seals: seals ?? NO_SAVES, lastBytes: history.writes.at(-1)?.bytes ?? null };
+    }
+    return this.#known;
   }
 }

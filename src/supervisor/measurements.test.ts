@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import type { RunHistory } from '../ledger/history.ts';
+import { Measurements } from './measurements.ts';
+
+const NOTHING: RunHistory = { attempts: 0, upMs: 0, interruptions: 0, flushed: 0, restartMs: null, writes: [], seals: [] };
+const HOUR = 3_600_000;
+
+describe('the measurements of a life', () => {
+  it('begin with what earlier attempts have taught', () => {
+    const saves = [1000, 1100, 1050].map((ms) => ({ bytes: 1e9, ms }));
+    const history = {
+      ...NOTHING,
+      attempts: 3,
+      upMs: 5 * HOUR,
+      interruptions: 2,
+      flushed: 1,
+      restartMs: 60_000,
+      writes: saves,
+      seals: saves,
+    };
+    const measured = new Measurements(0, 40, () => history);
+    expect(measured.write?.medianMs).toBeCloseTo(1050);
+    expect(measured.seal?.samples).toBe(3);
+    expect(measured.forCadence(HOUR)).toMatchObject({ upMs: 6 * HOUR, interruptions: 2, flushed: 1, restartMs: 60_000 });
+  });
+
+  it('know nothing about saves where there was none, until the first is sealed', () => {
+    const measured = new Measurements(0, null, () => NOTHING);
+    expect([measured.write, measured.seal, measured.forCadence(0).save]).toEqual([null, null, null]);
+    measured.noteSealed({ step: 5, bytes: 1e6, writeMs: 20, sealMs: 30 }, 100);
+    expect(measured.forCadence(0).save).toMatchObject({ stall: expect.closeTo(20) as number, persist: expect.closeTo(30) as number });
+    expect(measured.lastGoodStep).toBe(5);
+  });
+
+  it('read the history once, and only when it is needed', () => {
+    let reads = 0;
+    const measured = new Measurements(0, null, () => {
+      reads++;
+      return NOTHING;
+    });
+    measured.noteStep(1, 10);
+    expect(reads).toBe(0);
+    measured.forCadence(0);
+    measured.forCadence(1);
+    expect(reads).toBe(1);
+  });
+});
