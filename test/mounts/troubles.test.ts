@@ -5,6 +5,7 @@ import { adopt } from '../../src/checkpoint/store/adopt.ts';
 import { type Attempt, startAttempt } from '../../src/checkpoint/store/attempt.ts';
 import { commitSave } from '../../src/checkpoint/store/commit.ts';
 import { lastGood } from '../../src/checkpoint/store/last-good.ts';
+import { prune } from '../../src/checkpoint/store/prune.ts';
 import { abandonSave, beginSave, type Save, writeReceipt } from '../../src/checkpoint/store/save.ts';
 import { openRun, type OpenStore } from '../../src/checkpoint/store/store.ts';
 import { systemCode } from '../../src/core/errors.ts';
@@ -67,6 +68,20 @@ describe('a volume that becomes read-only in the middle', () => {
     remount(mount.path, 'rw');
     await seal(run.store, run.attempt, { step: 3 });
     expect(visible(run.path)).toEqual(['step-1', 'step-3']);
+  });
+
+  test(`of a prune: what it had not deleted yet is all there${skipped(reason)}`, async () => {
+    using mount = mountLoop('ext4');
+    const run = await runOn(mount);
+    for (const step of [2, 3]) await seal(run.store, run.attempt, { step });
+    const retention = { last: 1, every: null, withinMs: null };
+    const pruned = prune(run.store, { retention, onCheck: () => remount(mount.path, 'ro') });
+    await expect(pruned).rejects.toMatchObject({ code: 'STORE_NOT_WRITABLE', hint: expect.any(String) });
+    expect(visible(run.path)).toEqual(['step-1', 'step-2', 'step-3']);
+    expect(await lastGood(run.store, { level: 'deep' })).toMatchObject({ checkpoint: { name: 'step-3' }, skipped: [] });
+    remount(mount.path, 'rw');
+    await prune(run.store, { retention });
+    expect(visible(run.path)).toEqual(['step-3']);
   });
 
   test(`of a seal: the checkpoint stays as it was, without a manifest, and can be sealed later${skipped(reason)}`, async () => {

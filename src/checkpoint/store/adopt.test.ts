@@ -163,6 +163,22 @@ describe('sealing is refused, and nothing is written', () => {
     await expect(adopt(run.store, join(run.path, 'nowhere'))).rejects.toMatchObject({ code: 'PATH_NOT_FOUND' });
   });
 
+  it.each(['read', 'seal'] as const)('when it is stopped in the middle (%s), and what is there is as it was', async (when) => {
+    using run = testRun();
+    const path = place(run, 'hf-trainer', 'checkpoint-2');
+    const list = () => readdirSync(run.path, { recursive: true, encoding: 'utf8' }).filter((name) => !name.startsWith('.holdfast'));
+    const before = list();
+    const stop = new AbortController();
+    const stopped = adopt(run.store, path, {
+      accept: 'anything',
+      signal: stop.signal,
+      onBytes: (phase) => (phase === when ? stop.abort(new Error('stopped')) : undefined),
+    });
+    await expect(stopped).rejects.toThrow('stopped');
+    expect(list()).toEqual(before);
+    expect(await adopt(run.store, path, { accept: 'anything' })).toMatchObject({ wasSealed: false });
+  });
+
   it('when somebody still writes', async () => {
     using run = testRun();
     const path = place(run, 'torch-legacy-train', 'step-100');
