@@ -3,7 +3,7 @@ import { type Cadence, type CadencePlan, planCadence } from '../domain/cadence.t
 import type { Book } from './book.ts';
 import type { Life } from './life.ts';
 
-/** While nobody trains, or nothing was done since the last save, look again after this. */
+/** While nobody trains, or nothing was done since the last save, look again at the latest after this. */
 const AGAIN_MS = 1000;
 
 /** Asks for a save whenever one is due, until `signal` is aborted. A cadence in steps is kept by the SDK itself, which counts them. */
@@ -19,7 +19,7 @@ export async function keepCadence(
     if (cadence.kind === 'steps') return;
     if (!(await sleeps(clock, plan.everyMs, signal))) return;
     while (life.desk.phase !== 'idle' || !life.measured.hasProgress || !life.ask('cadence')) {
-      if (!(await sleeps(clock, AGAIN_MS, signal))) return;
+      if (!(await sleeps(clock, Math.min(AGAIN_MS, plan.everyMs), signal))) return;
     }
     await life.nextSave();
   }

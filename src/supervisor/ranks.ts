@@ -4,12 +4,15 @@ import type { Rank } from './sdk/server.ts';
 /** Progress is told a few times a second, so that a step some moments ahead of the last one told is still to come for every rank. */
 const AHEAD_MS = 400;
 const LEAST_AHEAD = 2;
+const MOST_PATIENCE = 16;
 
 /** The ranks that are connected, how far each has come, and the save they were asked for. */
 export class Ranks {
   readonly #steps = new Map<Rank, number | null>();
   #wanted: SaveReason | null = null;
-  /** Grows when a rank turned out to be past the step that was agreed. */
+  /** The step that several were asked to save. */
+  #at: number | null = null;
+  /** Grows when a rank turned out to be past that step. */
   #patience = 1;
 
   get all(): readonly Rank[] {
@@ -46,14 +49,15 @@ export class Ranks {
     const furthest = this.#furthest();
     if (this.count > 1 && furthest === null) return;
     const ahead = Math.ceil(LEAST_AHEAD + (stepMs === null || stepMs <= 0 ? 0 : AHEAD_MS / stepMs)) * this.#patience;
-    const at = this.count > 1 ? (furthest ?? 0) + ahead : null;
-    for (const rank of this.#steps.keys()) rank.send({ type: 'save', why, at });
+    this.#at = this.count > 1 ? (furthest ?? 0) + ahead : null;
+    for (const rank of this.#steps.keys()) rank.send({ type: 'save', why, at: this.#at });
   }
 
-  /** A rank was past the step that was agreed: the next one lies further ahead. */
-  askLater(rank: Rank, step: number, stepMs: number | null): void {
+  /** A rank was past the step that all were asked for: the next one lies further ahead. Others that say so of the same step change nothing. */
+  askLater(rank: Rank, { at, step }: { readonly at: number; readonly step: number }, stepMs: number | null): void {
     this.#steps.set(rank, step);
-    this.#patience = Math.min(64, this.#patience * 2);
+    if (at !== this.#at) return;
+    this.#patience = Math.min(MOST_PATIENCE, this.#patience * 2);
     if (this.#wanted !== null) this.ask(this.#wanted, stepMs);
   }
 
@@ -61,6 +65,8 @@ export class Ranks {
   settle(): SaveReason | null {
     const wanted = this.#wanted;
     this.#wanted = null;
+    this.#at = null;
+    this.#patience = 1;
     return wanted;
   }
 

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { Ranks } from './ranks.ts';
+import type { ToRank } from './sdk/protocol.ts';
+import type { Rank } from './sdk/server.ts';
+
+function make(count: number): { ranks: Ranks; all: readonly Rank[]; said: ToRank[] } {
+  const ranks = new Ranks();
+  const said: ToRank[] = [];
+  const all = Array.from({ length: count }, (_, rank) => ({
+    rank,
+    world: count,
+    pid: 1,
+    send: (message: ToRank) => void said.push(message),
+  }));
+  for (const rank of all) ranks.add(rank);
+  return { ranks, all, said };
+}
+
+const asked = (said: readonly ToRank[]): readonly (number | null)[] =>
+  said.flatMap((message) => (message.type === 'save' ? [message.at] : []));
+
+describe('the ranks of a run', () => {
+  it('a single one saves at its next step', () => {
+    const { ranks, said } = make(1);
+    ranks.ask('cadence', 10);
+    expect(asked(said)).toEqual([null]);
+  });
+
+  it('several save at a step that lies ahead of the furthest, by what happens until they hear of it', () => {
+    const { ranks, all, said } = make(2);
+    for (const [index, rank] of all.entries()) ranks.note(rank, 100 + index, 10);
+    ranks.ask('notice', 10);
+    expect(asked(said)).toEqual([143, 143]);
+  });
+
+  it('several that have made no step yet are asked when the first one has', () => {
+    const { ranks, all, said } = make(2);
+    ranks.ask('notice', null);
+    expect(said).toEqual([]);
+    for (const rank of all) ranks.note(rank, 0, null);
+    expect(asked(said)).toEqual([2, 2]);
+  });
+
+  it('a step that lies behind is asked for again further ahead, once for all who were past it', () => {
+    const { ranks, all, said } = make(3);
+    for (const rank of all) ranks.note(rank, 0, 100);
+    ranks.ask('notice', 100);
+    for (const rank of all) ranks.askLater(rank, { at: 6, step: 10 }, 100);
+    expect(asked(said)).toEqual([6, 6, 6, 22, 22, 22]);
+  });
+
+  it('are told when the save is not wanted any more, once', () => {
+    const { ranks, said } = make(1);
+    ranks.ask('asked', null);
+    ranks.relax();
+    ranks.relax();
+    expect(said.filter(({ type }) => type === 'relax')).toHaveLength(1);
+  });
+});
