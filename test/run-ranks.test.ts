@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lastGood } from '../src/checkpoint/store/last-good.ts';
+import { readRun } from '../src/checkpoint/store/store.ts';
+import { ROOT } from './support/run-process.ts';
+import { Supervised } from './support/supervised.ts';
+import { tempFolder } from './support/temp-folder.ts';
+
+const RANKS = join(ROOT, 'test/support/trainers/ranks.py');
+const WORLD = 3;
+const STEPS = 1000;
+const command = ['python3', RANKS, String(WORLD), String(STEPS)];
+const SUM = (STEPS * (STEPS - 1)) / 2;
+const FINISHED = Array.from({ length: WORLD }, (_, rank) => `finished ${rank} ${SUM * (rank + 1)}`);
+
+/** The last good checkpoint, after a look at what each rank wrote into it: all of the same step. */
+async function goodStep(dir: string): Promise<number> {
+  const { checkpoint } = await lastGood(readRun(dir));
+  if (checkpoint === null) throw new Error('there is no last good checkpoint');
+  const { step, worldSize } = checkpoint.manifest;
+  expect(worldSize).toBe(WORLD);
+  const files = readdirSync(checkpoint.path).filter((name) => name.startsWith('rank-'));
+  const steps = files.map((name) => (JSON.parse(readFileSync(join(checkpoint.path, name), 'utf8')) as { step: number }).step);
+  expect(steps).toEqual(Array.from({ length: WORLD }, () => step));
+  return step;
+}
+
+const finishedLines = (stdout: string): readonly string[] =>
+  stdout
+    .split('\n')
+    .filter((line) => line.startsWith('finished'))
+    .sort();
+
+describe('all ranks of a node under one supervisor', () => {
+  it.each([
+    ['at steps that each counts itself', '40steps'],
+    ['at a step that the supervisor chooses ahead of all of them', '300ms'],
+  ])('save together, %s, and make one checkpoint', async (_, every) => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const run = new Supervised({ args: ['--dir', dir, '--every', every], command });
+    const { code, stdout, stderr } = await run.ended;
+    expect({ code, finished: finishedLines(stdout), stderr }).toEqual({
+      code: 0,
+      finished: FINISHED,
+      stderr: expect.stringMatching(/sealed step/) as string,
+    });
+    expect(await goodStep(dir)).toBeGreaterThan(0);
+  });
+
+  it('flush the same step on SIGTERM, although their launcher dies of it with 1, and resume from it', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const first = new Supervised({ args: ['--dir', dir], command });
+    await first.line(/^ready/);
+    first.signal('SIGTERM');
+    expect(await first.ended).toMatchObject({ code: 143, stderr: expect.stringContaining('sealed step') as string });
+    const step = await goodStep(dir);
+    const second = await new Supervised({ args: ['--dir', dir], command }).ended;
+    expect([second.code, finishedLines(second.stdout)]).toEqual([0, FINISHED]);
+    expect(second.stdout).toContain(`start 0 ${step + 1} `);
+  });
+
+  it('lose no checkpoint when one of them is killed: the others are not left waiting, and all start again', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const run = new Supervised({ args: ['--dir', dir, '--every', '40steps', '--restarts', '2'], command });
+    const pid = Number((await run.line(/^start 1 0 /)).split(' ')[3]);
+    await run.line(/sealed step 80 /);
+    process.kill(pid, 'SIGKILL');
+    const { code, stdout } = await run.ended;
+    expect([code, finishedLines(stdout)]).toEqual([0, FINISHED]);
+    await goodStep(dir);
+  });
+});

@@ -1,0 +1,63 @@
+"""Several ranks that step together, as under a launcher: the first process starts them, passes SIGTERM on and fails when one of them does.
+
+Arguments: how many ranks, how many steps. Every rank writes a file of its own into each checkpoint, with its step in it.
+"""
+
+import json
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import sys
+import time
+
+WORLD, TOTAL = int(sys.argv[1]), int(sys.argv[2])
+
+
+def rank_main(rank, barrier):
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(WORLD))
+    import holdfast
+
+    run = holdfast.attach()
+    state = {"rank": rank, "step": -1, "sum": 0}
+    start = run.resume(lambda folder: state.update(json.loads((folder / f"rank-{rank}.json").read_text())))
+    print("start", rank, start, os.getpid(), flush=True)
+    for step in range(start, TOTAL):
+        # What a collective does: no rank is ever more than a step ahead.
+        barrier.wait()
+        time.sleep(0.002)
+        state.update(step=step, sum=state["sum"] + step * (rank + 1))
+        if run.step(step):
+            with run.save(step) as folder:
+                (folder / f"rank-{rank}.json").write_text(json.dumps(state))
+        if rank == 0 and step == start + 5:
+            print("ready", flush=True)
+    run.finish()
+    print("finished", rank, state["sum"], flush=True)
+
+
+def main():
+    context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(WORLD)
+    ranks = [context.Process(target=rank_main, args=(rank, barrier)) for rank in range(WORLD)]
+    for process in ranks:
+        process.start()
+
+    def pass_on(*_):
+        for process in ranks:
+            process.terminate()
+
+    signal.signal(signal.SIGTERM, pass_on)
+    alive = ranks
+    while alive:
+        multiprocessing.connection.wait([process.sentinel for process in alive])
+        alive = [process for process in alive if process.is_alive()]
+        if any(process.exitcode not in (0, None) for process in ranks):
+            for process in ranks:
+                process.kill()
+    sys.exit(0 if all(process.exitcode == 0 for process in ranks) else 1)
+
+
+if __name__ == "__main__":
+    main()
