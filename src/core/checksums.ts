@@ -1,3 +1,4 @@
+import type * as Native from '@node-rs/crc32';
 import { createRequire } from 'node:module';
 import { crc32 as zlibCrc32 } from 'node:zlib';
 
@@ -26,10 +27,10 @@ export function crc32c(bytes: Uint8Array, previous = 0): number {
 }
 
 /** Loaded when it is first needed: native code takes as long to load as forty modules. */
-let nativeCrc32c: typeof import('@node-rs/crc32').crc32c | null = null;
+let nativeCrc32c: typeof Native.crc32c | null = null;
 
-function loadCrc32c(): typeof import('@node-rs/crc32').crc32c {
-  return (createRequire(import.meta.url)('@node-rs/crc32') as typeof import('@node-rs/crc32')).crc32c;
+function loadCrc32c(): typeof Native.crc32c {
+  return (createRequire(import.meta.url)('@node-rs/crc32') as typeof Native).crc32c;
 }
 
 /** The masking TensorFlow and LevelDB apply to a CRC-32C before they store it. */

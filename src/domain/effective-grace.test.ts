@@ -50,6 +50,21 @@ describe('the effective grace', () => {
       { notices: [makeNotice({ cause: 'preemption', atMs: 0, source: 'watched-file' }), sigterm(1000)], node: 'gke-spot' },
       '30 guess',
     ],
+    [
+      'a reclaim of Google Cloud on a Spot node of GKE',
+      { notices: [makeNotice({ cause: 'gcp-preempted', atMs: 0, source: 'metadata' })], node: 'gke-spot' },
+      '15 guess',
+    ],
+    [
+      'a Spot notice, then SIGTERM, on a Spot node of GKE',
+      { notices: [makeNotice({ cause: 'aws-spot', atMs: 0, deadlineMs: 90_000, source: 'metadata' }), sigterm(5000)], node: 'gke-spot' },
+      '20 guess',
+    ],
+    [
+      'a shutdown of the node',
+      { notices: [makeNotice({ cause: 'node-shutdown', atMs: 0, source: 'cluster' })], node: 'gke-spot' },
+      '15 guess',
+    ],
     ['a launcher that kills its workers first', { notices: [sigterm()], limits: [{ graceMs: 10_000, reason: 'torchrun' }] }, '10 known'],
     ['an annotation that names the instant', { notices: [sigterm()], limits: [{ deadlineMs: 12_000, reason: 'told' }] }, '12 known'],
     ['a grace of nothing', { notices: [sigterm()], nominal: { graceMs: 0, from: 'option' } }, '0 known'],

@@ -1,5 +1,5 @@
 import { formatDuration } from '../core/duration.ts';
-import { CAUSES, EVICTION_GRACE_MS, type Notice } from './notice.ts';
+import { type Cause, CAUSES, EVICTION_GRACE_MS, type Notice } from './notice.ts';
 
 /** How long a manifest or a person says that the process has after SIGTERM. */
 export interface NominalGrace {
@@ -95,8 +95,12 @@ function candidatesOf(notice: Notice, facts: GraceFacts, all: readonly Notice[])
     ];
   }
   if (usualGraceMs !== null) {
-    const deadlineMs = notice.atMs + usualGraceMs;
-    return [{ deadlineMs, confidence: 'known', reason: `${label} leaves ${formatDuration(usualGraceMs)}` }];
+    const usual = {
+      deadlineMs: notice.atMs + usualGraceMs,
+      confidence: 'known' as const,
+      reason: `${label} leaves ${formatDuration(usualGraceMs)}`,
+    };
+    return [usual, ...(RECLAIMS.has(notice.cause) ? nodeLimits(notice, facts) : [])];
   }
   return [nominalOf(notice, facts.nominal), ...limitsOf(notice, facts, all)];
 }
@@ -110,24 +114,33 @@ function nominalOf(notice: Notice, { graceMs, from }: NominalGrace): Candidate {
   };
 }
 
+/** What the kind of node means: the node itself goes, and takes its share of the time. */
+const RECLAIMS: ReadonlySet<Cause> = new Set(['gcp-preempted', 'aws-spot', 'azure-preempt', 'node-shutdown'] satisfies Cause[]);
+
+function nodeLimits(notice: Notice, { node }: GraceFacts): readonly Candidate[] {
+  if (node === null) return [];
+  const { graceMs, reason } = NODE_KINDS[node];
+  return [{ deadlineMs: notice.atMs + graceMs, confidence: 'guess', reason }];
+}
+
 /** What shortens the grace of a notice that does not say how long it is. */
 function limitsOf(notice: Notice, facts: GraceFacts, all: readonly Notice[]): readonly Candidate[] {
-  const lengthOrInstant = (limit: GraceLimit): Candidate => ({
+  const told = facts.limits.map((limit) => ({
     deadlineMs: 'deadlineMs' in limit ? limit.deadlineMs : notice.atMs + limit.graceMs,
-    confidence: 'known',
+    confidence: 'known' as const,
     reason: limit.reason,
-  });
-  const told = facts.limits.map(lengthOrInstant);
+  }));
+  if (notice.cause === 'node-shutdown') return [...told, ...nodeLimits(notice, facts)];
+  if (notice.cause !== 'sigterm') return told;
   // A signal whose cause another notice has told is not taken for a worse one.
-  const isExplained = notice.cause !== 'sigterm' || all.some((other) => other !== notice && other.atMs <= notice.atMs);
-  if (isExplained) return told;
-  const node = facts.node === null ? [] : [{ ...lengthOrInstant(NODE_KINDS[facts.node]), confidence: 'guess' as const }];
+  const before = all.filter((other) => other !== notice && other.atMs <= notice.atMs);
+  if (before.length > 0) return before.some(({ cause }) => RECLAIMS.has(cause)) ? [...told, ...nodeLimits(notice, facts)] : told;
   const pressure = facts.pressure.map(({ resource, seen }) => ({
     deadlineMs: notice.atMs + EVICTION_GRACE_MS,
     confidence: 'guess' as const,
     reason: `this may be an eviction, which leaves ${formatDuration(EVICTION_GRACE_MS)}: the node is short of ${resource} (${seen})`,
   }));
-  return [...told, ...node, ...pressure];
+  return [...told, ...nodeLimits(notice, facts), ...pressure];
 }
 
 /** The candidates that each made the deadline earlier than the ones before, beginning with the latest. */
