@@ -66,7 +66,7 @@ describe('holdfast log', () => {
     const { code, stdout, stderr } = await log(run.path);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain('· 4 attempts in 1h 48m · 19 saves · 5m of work lost');
-    expect(stdout).toContain('  09:43:15  decision   flush: it needs 6.5s (usually 5s) and 1m 57s are left');
+    expect(stdout).toContain('  09:43:15  decision   flush: it needs 6.5s (usually 4.5s) and 1m 57s are left');
     expect(stdout).not.toContain('\u001b');
     expect(readdirSync(run.path, { recursive: true })).toEqual(before);
   });

@@ -22,7 +22,7 @@ const FACTS: FlushFacts = {
 
 describe('the flush decision', () => {
   it.each<[string, Partial<FlushFacts>, string]>([
-    ['it fits', {}, 'flush: it needs 8.9s (usually 7s) and 30s are left'],
+    ['it fits', {}, 'flush: it needs 8.9s (usually 6.6s) and 30s are left'],
     [
       'it does not fit',
       { deadlineMs: 1_008_000 },
@@ -37,7 +37,7 @@ describe('the flush decision', () => {
     [
       'only one of the two fits, and the deadline is sure',
       { deadlineMs: 1_010_000, staged: { step: 1230, seal: takes(2000) } },
-      'flush: it needs 8.9s (usually 7s) and 10s are left',
+      'flush: it needs 8.9s (usually 6.6s) and 10s are left',
     ],
     [
       'only one of the two fits, and the deadline is a guess',

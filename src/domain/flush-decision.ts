@@ -43,7 +43,7 @@ export interface FlushNumbers {
   readonly reserveMs: number;
   /** The sum of the above but the first: what a flush needs, each part at the careful end of what was measured. */
   readonly needMs: number;
-  /** The same at the medians. */
+  /** How long a flush usually takes: the sum of the medians, without the reserve. */
   readonly medianMs: number;
   /** What sealing the staged save needs; null: nothing is staged. */
   readonly sealStagedMs: number | null;
@@ -146,7 +146,7 @@ function numbersOf({ nowMs, deadlineMs, stepRest, save, seal, agreementMs, stage
     sealMs,
     reserveMs: RESERVE_MS,
     needMs: stepRestMs + agreementMs + saveMs + sealMs + RESERVE_MS,
-    medianMs: medians + agreementMs + RESERVE_MS,
+    medianMs: medians + agreementMs,
     sealStagedMs: staged === null ? null : careful(staged.seal) + RESERVE_MS,
     unsavedMs,
     measured: save !== null && seal !== null,

@@ -1,4 +1,4 @@
-import type { EventOf, Recorded } from './events.ts';
+import type { EventKind, EventOf, Recorded } from './events.ts';
 
 /** Something to show on the lane of an attempt. */
 export interface Mark {
@@ -71,11 +71,8 @@ function laneOf(events: readonly Recorded[]): Lane {
   };
 }
 
-function kindOf<Kind extends EventOf<'note'>['kind'] | Recorded['event']['kind']>(
-  events: readonly Recorded[],
-  kind: Kind,
-): readonly Extract<Recorded['event'], { readonly kind: Kind }>[] {
-  return events.flatMap(({ event }) => (event.kind === kind ? [event as Extract<Recorded['event'], { readonly kind: Kind }>] : []));
+function kindOf<Kind extends EventKind>(events: readonly Recorded[], kind: Kind): readonly EventOf<Kind>[] {
+  return events.flatMap(({ event }) => (event.kind === kind ? [event as EventOf<Kind>] : []));
 }
 
 const SEVERITY = { finished: 0, interrupted: 1, refused: 2, failed: 3, killed: 3 } as const;

@@ -48,7 +48,7 @@ describe('the timeline', () => {
         09:42:35  advice     rebalance recommendation (AWS)
         09:43:15  notice     Spot reclaim (AWS): instance-action terminate, 1m 57s ahead
         09:43:15  grace      1m 57s: Spot reclaim (AWS) says when: 1m 57s after its notice
-        09:43:15  decision   flush: it needs 6.5s (usually 5s) and 1m 57s are left
+        09:43:15  decision   flush: it needs 6.5s (usually 4.5s) and 1m 57s are left
         09:43:20  sealed     step 5040 in 4.2s, 2.4 GiB, stall 310ms
         09:43:20  flush      made: step 5040 in 4.2s (predicted 6.5s), 1m 53s to spare
         09:43:20  trainer    ended: killed by SIGTERM
