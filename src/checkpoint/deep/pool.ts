@@ -10,6 +10,8 @@ const MAX_THREADS = 8;
 /** What each costs, and what the process may hold with all of them. */
 const WORKER_BYTES = 20e6;
 const PROCESS_BYTES = 232e6;
+/** Where the process holds more than this after a run, its workers go: what piled up in theirs only they could collect. */
+const RESTING_BYTES = 150e6;
 
 /** Less than this is hashed by the main thread alone: starting others would take longer. */
 const INLINE_BYTES = 16 * 1024 * 1024;
@@ -22,7 +24,7 @@ interface RunOptions {
   readonly onResults: (results: readonly TaskResult[], batch: Batch) => void;
 }
 
-/** Threads that hash. Workers start with the first work that is worth it, and stay until the pool is closed. */
+/** Threads that hash. Workers start with the first work that is worth it, and stay until the pool is closed or memory runs short. */
 export class HashPool {
   readonly #maxThreads: number;
   #workers: readonly HashWorker[] = [];
@@ -33,7 +35,7 @@ export class HashPool {
 
   /** Has the batches done, and hands the results over as they come. One run at a time. Returns early when the signal is raised. */
   async run(batches: readonly Batch[], { signal, onResults }: RunOptions): Promise<void> {
-    if (batches.reduce((sum, { bytes }) => sum + bytes, 0) > INLINE_BYTES) this.#start(batches.length - 1);
+    const workers = batches.reduce((sum, { bytes }) => sum + bytes, 0) > INLINE_BYTES ? this.#start(batches.length - 1) : [];
     let next = 0;
     const lane = async (hash: (batch: Batch) => Promise<readonly TaskResult[]>): Promise<void> => {
       for (let batch = batches[next++]; batch !== undefined && !signal.aborted; batch = batches[next++]) {
@@ -41,8 +43,9 @@ export class HashPool {
         if (!signal.aborted) onResults(results, batch);
       }
     };
-    const ofWorkers = this.#workers.flatMap((worker) => Array.from({ length: AHEAD }, () => lane((batch) => worker.ask(batch, signal))));
+    const ofWorkers = workers.flatMap((worker) => Array.from({ length: AHEAD }, () => lane((batch) => worker.ask(batch, signal))));
     await Promise.all([...ofWorkers, lane(hashHere)]);
+    if (process.memoryUsage.rss() > RESTING_BYTES) await this.close();
   }
 
   async close(): Promise<void> {
@@ -51,11 +54,12 @@ export class HashPool {
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
 
-  #start(most: number): void {
+  #start(most: number): readonly HashWorker[] {
     const wanted = Math.min(most, this.#maxThreads - 1, Math.max(1, availableParallelism() - 1)) - this.#workers.length;
-    if (wanted <= 0) return;
+    if (wanted <= 0) return this.#workers;
     const count = Math.min(wanted, affordableWorkers());
     this.#workers = [...this.#workers, ...Array.from({ length: count }, () => new HashWorker())];
+    return this.#workers;
   }
 }
 
@@ -72,10 +76,15 @@ function affordableWorkers(): number {
   return Math.max(0, Math.floor((PROCESS_BYTES - process.memoryUsage.rss()) / WORKER_BYTES));
 }
 
+interface Waiting {
+  readonly resolve: (results: readonly TaskResult[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
 /** A worker thread answers in the order in which it is asked. */
 class HashWorker {
   readonly #worker: Worker;
-  readonly #waiting: { resolve(results: readonly TaskResult[]): void; reject(error: Error): void }[] = [];
+  readonly #waiting: Waiting[] = [];
 
   constructor() {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';

@@ -47,6 +47,13 @@ describe('a long check', () => {
   });
 });
 
+it('very many short checks make several batches: one travels to a worker as a copy', () => {
+  const checks = Array.from({ length: 10_000 }, (_, index) => checkOf({ offset: index, length: 1, decodedLength: 1 }));
+  const sizes = planBatches(checks).map(({ tasks }) => tasks.length);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(10_000);
+  expect(Math.max(...sizes)).toBeLessThan(5000);
+});
+
 it('bytes that cannot be read prove nothing about them', () => {
   const unread = { ...part(0, ''), value: null, problem: 'cannot be read: EIO', isUnreadable: true };
   expect(compareCheck(checkOf({}), [unread])).toEqual({ problem: 'cannot be read: EIO', isUnreadable: true });

@@ -33,6 +33,8 @@ export interface TaskResult {
 }
 
 export const BATCH_BYTES = 16 * 1024 * 1024;
+/** Tasks travel to workers as messages, which are copies. */
+const BATCH_TASKS = 4096;
 
 function isCombinable({ algorithm, encoding }: Check): boolean {
   return encoding === 'stored' && (algorithm === 'crc32' || algorithm === 'crc32c' || algorithm === 'crc32c-masked');
@@ -48,7 +50,7 @@ export function planBatches(checks: readonly Check[]): readonly Batch[] {
     const check = checks[index];
     if (check === undefined) continue;
     for (const task of tasksOf(check, index)) {
-      if (open === null || open.file !== check.file || open.bytes + task.length > BATCH_BYTES) {
+      if (open === null || open.file !== check.file || open.bytes + task.length > BATCH_BYTES || open.tasks.length >= BATCH_TASKS) {
         open = { file: check.file, tasks: [], bytes: 0 };
         batches.push(open);
       }
