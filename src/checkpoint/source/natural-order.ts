@@ -8,11 +8,11 @@ export function naturalOrder(a: string, b: string): number {
   while (i < a.length && j < b.length) {
     const [left, right] = [a.charCodeAt(i), b.charCodeAt(j)];
     if (isDigit(left) && isDigit(right)) {
-      const [endLeft, endRight] = [endOfDigits(a, i), endOfDigits(b, j)];
-      const order = compareDigits(a, i, endLeft, b, j, endRight);
+      const [digits, others] = [digitsAt(a, i), digitsAt(b, j)];
+      const order = compareDigits(digits, others);
       if (order !== 0) return order;
-      i = endLeft;
-      j = endRight;
+      i += digits.length;
+      j += others.length;
     } else if (left === right) {
       i++;
       j++;
@@ -23,28 +23,23 @@ export function naturalOrder(a: string, b: string): number {
 }
 
 /** By value, whatever their length: without leading zeros the longer number is the larger one. */
-function compareDigits(a: string, startA: number, endA: number, b: string, startB: number, endB: number): number {
-  const [i, j] = [endOfZeros(a, startA, endA), endOfZeros(b, startB, endB)];
-  if (endA - i !== endB - j) return endA - i - (endB - j);
-  for (let at = 0; at < endA - i; at++) {
-    const difference = a.charCodeAt(i + at) - b.charCodeAt(j + at);
-    if (difference !== 0) return difference;
-  }
-  return 0;
+function compareDigits(a: string, b: string): number {
+  const [left, right] = [withoutZeros(a), withoutZeros(b)];
+  return left.length - right.length || (left < right ? -1 : left > right ? 1 : 0);
 }
 
 function isDigit(char: number): boolean {
   return char >= 0x30 && char <= 0x39;
 }
 
-function endOfDigits(text: string, start: number): number {
+function digitsAt(text: string, start: number): string {
   let end = start;
   while (end < text.length && isDigit(text.charCodeAt(end))) end++;
-  return end;
+  return text.slice(start, end);
 }
 
-function endOfZeros(text: string, start: number, end: number): number {
-  let at = start;
-  while (at < end && text.charCodeAt(at) === 0x30) at++;
-  return at;
+function withoutZeros(digits: string): string {
+  let at = 0;
+  while (at < digits.length && digits.charCodeAt(at) === 0x30) at++;
+  return digits.slice(at);
 }
