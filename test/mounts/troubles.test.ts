@@ -10,7 +10,7 @@ import { abandonSave, beginSave, type Save, writeReceipt } from '../../src/check
 import { openRun, type OpenStore } from '../../src/checkpoint/store/store.ts';
 import { systemCode } from '../../src/core/errors.ts';
 import { WHOLE } from '../support/fixtures.ts';
-import { type Mounted, mountLoop, mountTmpfs, mountWithQuota, remount, whyNoLoop, whyNoMounts } from '../support/mounts.ts';
+import { type Mounted, mountLoop, mountTmpfs, mountWithQuota, remount, whyNoLoop, whyNoMounts, whyNoQuota } from '../support/mounts.ts';
 import { seal } from '../support/sealed-run.ts';
 import { LAUNCHER, runProcess } from '../support/run-process.ts';
 
@@ -112,7 +112,7 @@ describe('a volume that becomes read-only in the middle', () => {
 describe('a volume that is full in the middle', () => {
   const noMounts = whyNoMounts();
   const noLoop = whyNoLoop('ext4');
-  const noQuota = whyNoLoop('btrfs');
+  const noQuota = whyNoQuota();
 
   describe.each<[string, string | null, () => Mounted]>([
     ['tmpfs', noMounts, () => mountTmpfs('size=4m')],

@@ -57,9 +57,26 @@ export function remount(path: string, mode: 'ro' | 'rw'): void {
 /** A Btrfs whose files together may take so much. */
 export function mountWithQuota(bytes: number): Mounted {
   const disk = mountLoop('btrfs');
-  runTool('btrfs', 'quota', 'enable', disk.path);
-  runTool('btrfs', 'qgroup', 'limit', String(bytes), disk.path);
-  return disk;
+  try {
+    runTool('btrfs', 'quota', 'enable', disk.path);
+    runTool('btrfs', 'qgroup', 'limit', String(bytes), disk.path);
+    return disk;
+  } catch (thrown) {
+    disk[Symbol.dispose]();
+    throw thrown;
+  }
+}
+
+/** Why there are no quotas here, or null. */
+export function whyNoQuota(): string | null {
+  const reason = whyNoLoop('btrfs');
+  if (reason !== null) return reason;
+  try {
+    using tried = mountWithQuota(1 << 26);
+    return existsSync(tried.path) ? null : 'it vanished';
+  } catch (thrown) {
+    return `no quota can be set here: ${String(thrown)}`;
+  }
 }
 
 export function mountTmpfs(options = 'size=64m'): Mounted {
