@@ -21,7 +21,8 @@ export interface Running {
 /** Starts the command line as a process of its own, without the shell launcher in between, so that a signal hits it and nothing else. */
 export function start(args: readonly string[], env: Readonly<Record<string, string>>): Running {
   const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), ...args], {
-    env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env },
+    // Compiled once, as the launcher has it.
+    env: { PATH: process.env['PATH'], HOME: '/nonexistent', NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/holdfast'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [stdout, stderr] = ['', ''];

@@ -56,6 +56,21 @@ it('takes bytes from somebody else’s memory as well', async () => {
   await expect(way.writer.write(Buffer.from('x'))).rejects.toThrow('more bytes than were asked for');
 });
 
+it('bytes that come although they were asked to wait are put over no others', async () => {
+  using folder = tempFolder();
+  await using way = await writerIn(folder.path);
+  let waits = 0;
+  for (let at = 0; at < SIZE; ) {
+    const count = bytes.copy(way.writer.room(), 0, at, Math.min(SIZE, at + 16_384));
+    at += count;
+    if (way.writer.filled(count) !== null) waits++;
+  }
+  expect(waits).toBeGreaterThan(0);
+  await way.writer.flush();
+  expect(way.writer.sums).toEqual(sums);
+  expect(readFileSync(join(folder.path, 'file')).equals(bytes)).toBe(true);
+});
+
 it('nothing of an earlier try lands on a later one', async () => {
   using folder = tempFolder();
   await using way = await writerIn(folder.path);

@@ -8,7 +8,7 @@ import { type RateLimit, UNLIMITED } from './rate-limit.ts';
 
 /** What is written at a time. Parts of a seal end where a block does. */
 const BLOCK_BYTES = 512 * 1024;
-/** One is filled while the others are on their way to the file. */
+/** So many of a transfer are on their way to the file before it is made to wait. */
 const BLOCKS = 4;
 
 /** Memory that goes from one transfer to the next: new memory costs more than what is done with it. */
@@ -31,20 +31,15 @@ export interface RangeWriterOptions {
   readonly onBytes: (bytes: number) => void;
 }
 
-interface Block {
-  readonly buffer: Buffer;
-  /** Kept when its bytes are in the file; null when there is nothing to wait for. */
-  writing: Promise<void> | null;
-}
-
 /** Writes what comes into the file, at its place, and sums it up part by part. */
 export class RangeWriter implements RangeSink, DirectSink {
   received = 0;
   sums: string[] = [];
   #sum = 0;
   #held = 0;
-  #turn = 0;
-  #blocks: readonly Block[];
+  #block: Buffer;
+  /** Blocks on their way to the file. Their memory is nobody's before they are there: connections do not always stop at once when told to. */
+  readonly #writing = new Set<Promise<void>>();
   /** Kept when nothing of an earlier try is on its way to the file any more. */
   #before: Promise<unknown> = Promise.resolve();
   readonly #handle: FileHandle;
@@ -55,8 +50,7 @@ export class RangeWriter implements RangeSink, DirectSink {
     this.#handle = handle;
     this.#range = range;
     this.#options = options;
-    const count = Math.min(BLOCKS, Math.ceil(range.size / BLOCK_BYTES));
-    this.#blocks = Array.from({ length: count }, () => ({ buffer: options.blocks.take(), writing: null }));
+    this.#block = options.blocks.take();
   }
 
   /** A limited rate is kept by asking before every piece, which only {@link write} can. */
@@ -66,12 +60,9 @@ export class RangeWriter implements RangeSink, DirectSink {
 
   /** A new try: what came before is void. What is still being written of it is left alone, and nothing is written before that is done. */
   restart(): void {
-    const { blocks, onBytes } = this.#options;
-    const busy = this.#blocks.flatMap(({ buffer, writing }) => (writing === null ? [] : [writing.finally(() => blocks.give(buffer))]));
-    this.#before = Promise.all([this.#before, ...busy]);
+    this.#before = Promise.all([this.#before, ...this.#writing]);
     this.#before.catch(() => {});
-    this.#blocks = this.#blocks.map((block) => (block.writing === null ? block : { buffer: blocks.take(), writing: null }));
-    onBytes(-this.received);
+    this.#options.onBytes(-this.received);
     this.received = 0;
     this.sums = [];
     this.#sum = 0;
@@ -79,16 +70,15 @@ export class RangeWriter implements RangeSink, DirectSink {
   }
 
   room(): Buffer {
-    return this.#block.buffer.subarray(this.#held);
+    return this.#block.subarray(this.#held);
   }
 
   filled(count: number): Promise<void> | null {
     this.#held += count;
     this.received += count;
     this.#options.onBytes(count);
-    if (this.#held < BLOCK_BYTES && this.received < this.#range.size) return null;
-    this.#writeOut();
-    return this.#block.writing;
+    if (this.#held === BLOCK_BYTES || this.received === this.#range.size) this.#writeOut();
+    return this.#writing.size < BLOCKS ? null : Promise.race(this.#writing);
   }
 
   async write(bytes: Buffer): Promise<void> {
@@ -96,7 +86,6 @@ export class RangeWriter implements RangeSink, DirectSink {
       throw new HoldfastError('REMOTE_INVALID', { message: 'the store sent more bytes than were asked for' });
     await this.#options.limit.take(bytes.length, this.#options.signal);
     for (let at = 0; at < bytes.length; ) {
-      await this.#block.writing;
       const count = bytes.copy(this.room(), 0, at);
       at += count;
       await this.filled(count);
@@ -106,26 +95,19 @@ export class RangeWriter implements RangeSink, DirectSink {
   /** All that came is in the file when this returns. */
   async flush(): Promise<void> {
     if (this.#held > 0) this.#writeOut();
-    await Promise.all(this.#writings);
+    await Promise.all(this.#writing);
   }
 
-  /** Gives the memory back, once nothing is written from it any more. */
+  /** Nothing is written any more when this returns; the memory is given back. */
   async close(): Promise<void> {
-    await Promise.allSettled([this.#before, ...this.#writings]);
-    for (const { buffer } of this.#blocks) this.#options.blocks.give(buffer);
-  }
-
-  get #writings(): Promise<void>[] {
-    return this.#blocks.flatMap(({ writing }) => (writing === null ? [] : [writing]));
-  }
-
-  get #block(): Block {
-    return this.#blocks[this.#turn] as Block;
+    await Promise.allSettled([this.#before, ...this.#writing]);
+    this.#options.blocks.give(this.#block);
   }
 
   #writeOut(): void {
+    const { blocks } = this.#options;
     const block = this.#block;
-    const full = block.buffer.subarray(0, this.#held);
+    const full = block.subarray(0, this.#held);
     const position = this.#range.offset + this.received - this.#held;
     this.#sum = crc32c(full, this.#sum);
     if (this.received % PART_BYTES === 0 || this.received === this.#range.size) {
@@ -133,11 +115,17 @@ export class RangeWriter implements RangeSink, DirectSink {
       this.#sum = 0;
     }
     this.#held = 0;
-    this.#turn = (this.#turn + 1) % this.#blocks.length;
-    const writing = this.#before.then(() => writeAll(this.#handle, full, position)).then(() => void (block.writing = null));
-    // Seen by whoever waits for it next; it stays, so that everybody does.
+    this.#block = blocks.take();
+    const written = async (): Promise<void> => {
+      await this.#before;
+      await writeAll(this.#handle, full, position);
+      this.#writing.delete(writing);
+      blocks.give(block);
+    };
+    const writing = written();
+    // One that failed stays, so that everybody who waits sees it.
     writing.catch(() => {});
-    block.writing = writing;
+    this.#writing.add(writing);
   }
 }
 
