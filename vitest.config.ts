@@ -45,6 +45,8 @@ export default defineConfig({
           name: 'crash',
           include: ['test/crash/**/*.test.ts'],
           pool: 'forks',
+          // Most of it waits: for processes, for disks, for pauses between calls.
+          maxWorkers: 2,
           testTimeout: CRASH_TIMEOUT_MS,
           hookTimeout: CRASH_TIMEOUT_MS,
         },

@@ -88,13 +88,17 @@ async function saveStep(job: Extract<Job, { role: 'rank' }>, store: OpenStore, a
     };
     await noted(job, begin, commit, () => ({ outcome: 'sealed' }));
   } catch (thrown) {
-    // Fenced while it wrote; or another rank of its gang gave the save up and took the folder away.
-    if (
-      !isFence(thrown) &&
-      store.fs.stat(join(job.run, '.holdfast', 'attempts', String(attempt.attempt), 'staging', `${gang}-${step}`)) !== null
-    )
-      throw thrown;
+    // Fenced while it wrote; or another rank of its gang gave the save up and takes the folder away.
+    if (!isFence(thrown) && !isGivenUp(thrown) && store.fs.stat(stagingOf(job, attempt, step)) !== null) throw thrown;
   }
+}
+
+function isGivenUp(thrown: unknown): boolean {
+  return thrown instanceof HoldfastError && thrown.code === 'SAVE_INCOMPLETE';
+}
+
+function stagingOf({ run, gang }: Extract<Job, { role: 'rank' }>, { attempt }: Attempt, step: number): string {
+  return join(run, '.holdfast', 'attempts', String(attempt), 'staging', `${gang}-${step}`);
 }
 
 function ensureFolder(fs: DurableFs, path: string): void {
