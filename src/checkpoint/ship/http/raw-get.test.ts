@@ -101,6 +101,19 @@ it('does not ask again on a connection that the server is about to close', async
   expect(server.sockets).toHaveLength(2);
 });
 
+it('takes nothing that comes after an answer for the next one', async () => {
+  await using server = await serve((socket, count) => socket.write(`${plain(3)}ab${count}`));
+  const connections = new RawConnections(null);
+  const request = { origin: server.origin, path: '/', headers: {}, size: 3 };
+  expect(await connections.get({ ...request, sink: new Collector(1000) }, options)).toBe(true);
+  server.sockets[0]?.write(`${plain(3)}bad`);
+  await new Promise((resolve) => server.sockets[0]?.on('close', resolve));
+  const sink = new Collector(1000);
+  expect(await connections.get({ ...request, sink }, options)).toBe(true);
+  expect(sink.bytes.toString()).toBe('ab2');
+  connections.close();
+});
+
 it('leaves a connection that the server has closed', async () => {
   await using server = await serve((socket) => socket.end(`${plain(3)}abc`));
   const connections = new RawConnections(null);

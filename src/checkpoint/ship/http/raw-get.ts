@@ -138,8 +138,8 @@ class Connection {
   /** False pauses the connection. */
   #read(count: number): boolean {
     const current = this.#current;
-    if (current === null) {
-      // Nobody asked for anything.
+    if (current === null || current.left === 0) {
+      // Nobody asked for this.
       this.destroy();
       return false;
     }
