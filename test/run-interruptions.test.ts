@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { lastGood } from '../src/checkpoint/store/last-good.ts';
 import { readRun } from '../src/checkpoint/store/store.ts';
 import { readLedger } from '../src/ledger/reader.ts';
 import { ROOT, runProcess } from './support/run-process.ts';
-import { isAlive, Supervised, trainerCommand } from './support/supervised.ts';
+import { Supervised, trainerCommand } from './support/supervised.ts';
 import { tempFolder } from './support/temp-folder.ts';
 
 const EXAMPLE = join(ROOT, 'examples/stdlib/train.py');
@@ -62,12 +62,10 @@ describe('the example, interrupted and started again with the same line, ends li
     const dir = join(folder.path, 'run');
     const first = new Supervised({ args: ['--dir', dir, '--every', '50steps'], command: EXAMPLE_RUN });
     await first.line(/sealed step 100 /);
-    const trainer = trainerPid(dir);
     first.kill();
     // The streams are the trainer's too: they end when it does, and by then it has printed its result.
     const { stdout } = await first.ended;
     expect(stdout.split('\n').at(-1)).toBe(twin);
-    expect(isAlive(trainer)).toBe(false);
     const second = await new Supervised({ args: ['--dir', dir, '--every', '50steps'], command: EXAMPLE_RUN }).ended;
     expect([second.code, second.stdout.split('\n').at(-1)]).toEqual([0, twin]);
     expect(second.stdout).toMatch(/^from step (101|151|201|251|301|351)\n/);
@@ -138,6 +136,17 @@ describe('a run', () => {
       command: trainerCommand('dies', 'sdk', { steps: 60 }),
     }).ended;
     expect((await runProcess('ls', [dir])).stdout.trim().split('\n')).toEqual(['step-40', 'step-50']);
+  });
+
+  it('goes on training when its folder is taken away, and says so', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const run = new Supervised({ args: ['--dir', dir, '--every', '10steps'], command: trainerCommand('dies', 'sdk', { steps: 2000 }) });
+    await run.line(/sealed step 10 /);
+    rmSync(dir, { recursive: true });
+    const { code, stdout, stderr } = await run.ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/error [A-Z_]+: /) as string });
+    expect(stdout).toContain('finished 1999000');
   });
 
   it('lives on when a peer talks nonsense on its socket, which is told once', async () => {

@@ -10,6 +10,8 @@ export async function runProcess(): Promise<void> {
   // Damaged files make errors by the hundred thousand, and where they arose is shown only to who asks.
   if ((env['HOLDFAST_DEBUG'] ?? '') === '') Error.stackTraceLimit = 0;
   process.on('uncaughtException', (error) => {
+    // A command that must not end because of a defect listens itself.
+    if (process.listenerCount('uncaughtException') > 1) return;
     printError(error, { stderr, env, asJson: false, noColor: false });
     process.exit(EXIT.internal);
   });

@@ -1,4 +1,4 @@
-import type { Attempt } from '../checkpoint/store/attempt.ts';
+import { type Attempt, newestAttempt } from '../checkpoint/store/attempt.ts';
 import type { Sealed } from '../checkpoint/store/commit.ts';
 import type { Save } from '../checkpoint/store/save.ts';
 import type { OpenStore } from '../checkpoint/store/store.ts';
@@ -174,7 +174,17 @@ export class Life implements SdkListener, SaveEvents {
     book.complain(error);
     this.#ended(step, 'failed', { bytes: null, writeMs: null, sealMs: null, problem: error.message });
     this.#settle({ isSealed: false, step, begunMs: this.#clock.monotonic() });
-    if (error instanceof HoldfastError && error.code === 'ATTEMPT_FENCED') onFenced(error);
+    if (error instanceof HoldfastError && error.code === 'ATTEMPT_FENCED' && this.#isReplaced()) onFenced(error);
+  }
+
+  /** A run's folder that is gone looks like one that was taken over; only a newer attempt is a reason to end. */
+  #isReplaced(): boolean {
+    const { store, attempt } = this.#life;
+    try {
+      return (newestAttempt(store)?.attempt ?? 0) > attempt.attempt;
+    } catch {
+      return false;
+    }
   }
 
   #ended(

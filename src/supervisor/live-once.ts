@@ -88,7 +88,8 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     Object.assign(current, { life, trainer });
     const cadence = { cadence: options.cadence, clock: store.clock, book, signal: stop.signal };
     keepCadence(life, cadence).catch((thrown: unknown) => book.complain(thrown));
-    return await untilEnd(live, { ...prepared, life, trainer, fenced: fenced.promise, stop });
+    const running = { ...prepared, life, trainer, fenced: fenced.promise, stop };
+    return await untilEnd(live, running).catch((thrown: unknown) => outliveDefect(thrown, live, running));
   } finally {
     stop.abort();
     Object.assign(current, { life: null, trainer: null });
@@ -126,6 +127,21 @@ async function untilEnd(live: LiveOptions, running: Running): Promise<LifeEnd> {
   const end = { saidFinished: life.saidFinished, isTerminating: notices.first !== null, trainer: trainer.end, failure };
   writeEnd({ ...live, life, attempt }, end, flush);
   return { ...end, lastGoodStep: life.measured.lastGoodStep };
+}
+
+/** A defect of ours is loud, and no reason for the trainer to end: it goes on unsupervised, and is told what we are told. */
+async function outliveDefect(thrown: unknown, { book, notices }: LiveOptions, { trainer, life }: Running): Promise<LifeEnd> {
+  book.complain(thrown);
+  await Promise.race([trainer.ended, notices.terminating]);
+  trainer.tell('SIGTERM');
+  const { lastGoodStep } = life.measured;
+  return {
+    saidFinished: life.saidFinished,
+    isTerminating: notices.first !== null,
+    trainer: await trainer.ended,
+    failure: null,
+    lastGoodStep,
+  };
 }
 
 /** Resolves when the trainer has ended and everything that it said is heard. */

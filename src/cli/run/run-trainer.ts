@@ -34,7 +34,14 @@ interface RunRequest {
 const DEFAULT_DIR = 'holdfast-run';
 
 export async function runTrainer({ values, command, env, clock, takeSignals, say }: RunRequest): Promise<number> {
-  return supervise(compileRunOptions(values, command, env), { clock, hub: process, say, takeSignals });
+  const options = compileRunOptions(values, command, env);
+  const onDefect = (error: Error): void => say(`error INTERNAL: ${error.message}; training goes on`);
+  process.on('uncaughtException', onDefect);
+  try {
+    return await supervise(options, { clock, hub: process, say, takeSignals });
+  } finally {
+    process.off('uncaughtException', onDefect);
+  }
 }
 
 /** What the options, the environment and the defaults come to, in this order of precedence. */
