@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { readText } from '../../core/read-text.ts';
 import { isObject, parseJson } from '../json.ts';
 import { at } from '../store/layout.ts';
 import type { UploadMemory } from './backend.ts';
@@ -74,7 +75,7 @@ interface Entry extends OpenUpload {
 
 function readEntry(file: string): Entry | null {
   try {
-    const json = parseJson(readFileSync(file, 'utf8'));
+    const json = parseJson(readText(file));
     if (!json.ok || !isObject(json.value)) return null;
     const { url, key, of, value } = json.value;
     if (typeof url !== 'string' || typeof key !== 'string' || typeof of !== 'string') return null;

@@ -1,18 +1,7 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemCode } from '../../core/errors.ts';
+import { readText } from '../../core/read-text.ts';
 
 /** What came of trying something: it worked, the system refused, or it was accepted and did something else. */
 export interface Trial {
@@ -49,7 +38,7 @@ export function tryCapabilities(folder: string): Capabilities {
   return {
     write: trial(() => {
       writeFileSync(at('written'), 'holdfast', { flag: 'wx' });
-      return readFileSync(at('written'), 'utf8') === 'holdfast' ? null : 'what was read is not what was written';
+      return readText(at('written')) === 'holdfast' ? null : 'what was read is not what was written';
     }),
     remove: trial(() => {
       writeFileSync(at('removed'), '');
@@ -67,13 +56,13 @@ export function tryCapabilities(folder: string): Capabilities {
       writeFileSync(at('before/file'), 'holdfast');
       renameSync(at('before'), at('after'));
       if (existsSync(at('before'))) return 'the old name is still there';
-      return readFileSync(at('after/file'), 'utf8') === 'holdfast' ? null : 'the folder came without its file';
+      return readText(at('after/file')) === 'holdfast' ? null : 'the folder came without its file';
     }),
     replaceFile: trial(() => {
       writeFileSync(at('old'), 'old');
       writeFileSync(at('new'), 'new');
       renameSync(at('new'), at('old'));
-      return readFileSync(at('old'), 'utf8') === 'new' ? null : 'the old file is still there';
+      return readText(at('old')) === 'new' ? null : 'the old file is still there';
     }),
     hardLink: trial(() => {
       writeFileSync(at('first'), '');

@@ -110,8 +110,8 @@ class Campaign implements AsyncDisposable {
     const phase = struck === null ? null : phaseOf(struck, this.#work);
     if (phase === null) return null;
     const { end, reason } = tried.end;
-    // A command ends with its process; what it could not release would count as held for as long as that lives.
-    if (holdsClaim(this.#work)) await this.#process?.close();
+    // A command ends with its process; what it could not release or remove would count as in use for as long as that lives.
+    if (leavesClaims(this.#work)) await this.#process?.close();
     const faults = await faultsAfter(subject, shape, this.#work, end === 'answered');
     if (end === 'failed' || end === 'hangs') faults.push(`${end}: ${reason}`);
     const where = `${subject}: ${fault} at use ${nth} of ${call} (${phase})`;
@@ -142,7 +142,7 @@ class Campaign implements AsyncDisposable {
   }
 }
 
-function holdsClaim(work: string): boolean {
+function leavesClaims(work: string): boolean {
   const folder = join(work, 'run/.holdfast/shipping');
-  return existsSync(folder) && readdirSync(folder).some((name) => name.startsWith('claim-'));
+  return existsSync(folder) && readdirSync(folder).length > 0;
 }

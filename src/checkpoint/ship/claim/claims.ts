@@ -1,19 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../core/clock.ts';
+import { readText } from '../../../core/read-text.ts';
 import { isCode } from '../../store/store-error.ts';
 import { BEAT_MS, formatOwner, isGone, type Owner, parseOwner, thisProcess } from './owner.ts';
 
@@ -140,7 +129,7 @@ function readHolder(path: string, { owner: here, file }: Candidate): Holder {
   beat(file, here);
   const ours = fstatSync(file).mtimeMs;
   try {
-    const text = readFileSync(join(path, OWNER_FILE), 'utf8');
+    const text = readText(join(path, OWNER_FILE));
     const silent = ours - statSync(join(path, OWNER_FILE)).mtimeMs;
     const owner = parseOwner(text);
     return { owner, isGone: isGone(owner ?? { ...here, id: '', bootId: null }, silent, here) };
@@ -210,7 +199,7 @@ function sweep(folder: string, here: Owner): void {
 
 function readIfThere(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readText(file);
   } catch {
     return '';
   }
