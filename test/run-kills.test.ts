@@ -1,0 +1,93 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readdirSync, readFileSync } from 'node:fs';
+import { lastGood } from '../src/checkpoint/store/last-good.ts';
+import { readRun } from '../src/checkpoint/store/store.ts';
+import { createRng, type Rng } from '../src/core/rng.ts';
+import { readLedger } from '../src/ledger/reader.ts';
+import { ROOT } from './support/run-process.ts';
+import { Supervised } from './support/supervised.ts';
+import { tempFolder } from './support/temp-folder.ts';
+
+const WORLD = 2;
+const STEPS = 1500;
+const EVERY = 30;
+const KILLS = 12;
+const SEED = Number(process.env['HOLDFAST_SEED'] ?? 5);
+const command = ['python3', join(ROOT, 'test/support/trainers/ranks.py'), String(WORLD), String(STEPS)];
+const SUM = (STEPS * (STEPS - 1)) / 2;
+
+const pick = <T>(rng: Rng, list: readonly T[]): T => list[Math.floor(rng.next() * list.length)] as T;
+
+/** The launcher of the ranks, as the newest life has recorded it; it leads their group. */
+function launcherPid(dir: string): number {
+  return (
+    readLedger(dir)
+      .events.flatMap(({ event }) => (event.kind === 'trainer-started' ? [event.pid] : []))
+      .at(-1) ?? 0
+  );
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has just ended by itself.
+  }
+}
+
+/** What is done to a run; each says whether the supervisor is left to tell the end. */
+const BLOWS: Readonly<Record<string, (run: Supervised, dir: string) => void>> = {
+  'SIGTERM to the supervisor': (run) => run.signal('SIGTERM'),
+  'SIGKILL to the launcher of the ranks': (_, dir) => kill(launcherPid(dir)),
+  'SIGKILL to all ranks': (_, dir) => kill(-launcherPid(dir)),
+  'SIGKILL to everything': (run, dir) => {
+    run.kill();
+    kill(-launcherPid(dir));
+  },
+};
+
+/** The last good step, after a look at what each rank wrote into it: all of the same step, with the sum that belongs to it. */
+async function checkLastGood(dir: string): Promise<number> {
+  const { checkpoint, skipped } = await lastGood(readRun(dir));
+  expect(skipped).toEqual([]);
+  if (checkpoint === null) return -1;
+  const { step } = checkpoint.manifest;
+  const states = readdirSync(checkpoint.path)
+    .filter((name) => name.startsWith('rank-'))
+    .map((name) => JSON.parse(readFileSync(join(checkpoint.path, name), 'utf8')) as { rank: number; step: number; sum: number });
+  expect(states.length).toBe(WORLD);
+  for (const state of states) expect(state).toEqual({ rank: state.rank, step, sum: ((step * (step + 1)) / 2) * (state.rank + 1) });
+  return step;
+}
+
+describe('a run of several ranks that is killed again and again', () => {
+  it(`resumes from a good step every time, and ends with the right numbers (seed ${SEED})`, { timeout: 180_000 }, async () => {
+    const rng = createRng(SEED);
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    let good = -1;
+    for (let n = 0; n < KILLS; n++) {
+      const blow = pick(rng, Object.keys(BLOWS));
+      const run = new Supervised({ args: ['--dir', dir, '--every', `${EVERY}steps`, '--grace', '20s'], command });
+      // Somewhere between the first steps and some saves later.
+      await run.line(/^ready/);
+      const saves = Math.floor(rng.next() * 3);
+      const start = Number((await run.line(/^start 0 /)).split(' ')[2]);
+      expect(start).toBe(good + 1);
+      const next = (Math.floor((start + EVERY - 1) / EVERY) + saves - 1) * EVERY;
+      if (saves > 0 && next > start) await run.line(new RegExp(`sealed step ${next} |finished`));
+      BLOWS[blow]?.(run, dir);
+      await run.ended;
+      const now = await checkLastGood(dir);
+      expect(now, blow).toBeGreaterThanOrEqual(good);
+      good = now;
+    }
+    const { code, stdout } = await new Supervised({ args: ['--dir', dir, '--every', `${EVERY}steps`], command }).ended;
+    const finished = stdout
+      .split('\n')
+      .filter((line) => line.startsWith('finished'))
+      .sort();
+    expect([code, finished]).toEqual([0, Array.from({ length: WORLD }, (_, rank) => `finished ${rank} ${SUM * (rank + 1)}`)]);
+  });
+});
