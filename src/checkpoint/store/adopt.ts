@@ -6,7 +6,7 @@ import type { CheckpointReport } from '../report.ts';
 import { stepOfName } from '../steps.ts';
 import type { Verdict } from '../verdict.ts';
 import { verifyPaths } from '../verify.ts';
-import { createAttempt, fencedError, isFenced, newestAttempt } from './attempt.ts';
+import { createAttempt, fencedError, isFenced, newestAttempt, newestNumber } from './attempt.ts';
 import { sealFiles } from './checksum-files.ts';
 import { checkSealed } from './check-sealed.ts';
 import type { Sealed } from './commit.ts';
@@ -236,11 +236,11 @@ function removeQuietly({ fs }: OpenStore, folder: string): void {
   }
 }
 
+/** The newest attempt; made where nothing but what was sealed elsewhere tells of it. */
 function currentAttempt(store: OpenStore): number {
-  const newest = newestAttempt(store);
-  if (newest !== null) return newest.attempt;
-  createAttempt(store, { attempt: 0, gang: NO_GANG });
-  return 0;
+  const attempt = newestNumber(store);
+  if (newestAttempt(store)?.attempt !== attempt) createAttempt(store, { attempt, gang: NO_GANG });
+  return attempt;
 }
 
 function moveIntoRun(store: OpenStore, place: Place, adopted: Adopted): Adopted {

@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { seal, stagedSave, testRun } from '../../../test/support/sealed-run.ts';
+import { seal, sealSteps, stagedSave, type TestRun, testRun } from '../../../test/support/sealed-run.ts';
 import { VirtualClock } from '../../core/clock.ts';
 import { newestAttempt, publishDeadline, startAttempt } from './attempt.ts';
 import { commitSave } from './commit.ts';
 import { realFs } from './durable-fs.ts';
+import { lastGood } from './last-good.ts';
+import { findSealed, rollBack } from './roll-back.ts';
 import { beginSave, writeReceipt } from './save.ts';
 import { scan } from './scan.ts';
 
@@ -40,6 +42,50 @@ describe('an attempt', () => {
     await startAttempt(run.store, { gang: 'h', attempt: 5 });
     await expect(startAttempt(run.store, { gang: 'late', attempt: 4 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
     await expect(startAttempt(run.store, { gang: 'g', attempt: 3 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
+  });
+});
+
+describe('a checkpoint of a newer attempt that was copied here', () => {
+  /** The run went on elsewhere as attempt 5, and its step 50 was brought to a folder that knows of attempt 1 only. */
+  async function copiedInto(run: TestRun): Promise<void> {
+    await sealSteps(run.store, 'here', 10);
+    using elsewhere = testRun();
+    const store = { ...elsewhere.store, run: run.store.run };
+    await seal(store, await startAttempt(store, { gang: 'there', attempt: 5 }), { step: 50 });
+    cpSync(join(elsewhere.path, 'step-50'), join(run.path, 'step-50'), { recursive: true });
+  }
+
+  it('is older than what the next attempt saves', async () => {
+    using run = testRun();
+    await copiedInto(run);
+    const next = await startAttempt(run.store, { gang: 'next' });
+    expect(next.attempt).toBe(6);
+    await seal(run.store, next, { step: 60 });
+    expect((await lastGood(run.store)).checkpoint?.name).toBe('step-60');
+  });
+
+  it('refuses an attempt from outside whose saves would never count', async () => {
+    using run = testRun();
+    await copiedInto(run);
+    await expect(startAttempt(run.store, { gang: 'late', attempt: 3 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
+  });
+
+  it('can be rolled back from', async () => {
+    using run = testRun();
+    await copiedInto(run);
+    await rollBack(run.store, findSealed(run.store, '10'));
+    expect((await lastGood(run.store)).checkpoint?.name).toBe('step-10');
+  });
+});
+
+describe('the number of an attempt', () => {
+  it('is refused where the next one could not be told from it', async () => {
+    using run = testRun();
+    for (const attempt of [2 ** 53 - 1, 1e15]) {
+      await expect(startAttempt(run.store, { gang: 'g', attempt })).rejects.toMatchObject({ code: 'USAGE' });
+    }
+    await startAttempt(run.store, { gang: 'g', attempt: 1e15 - 1 });
+    await expect(startAttempt(run.store, { gang: 'h' })).rejects.toMatchObject({ code: 'USAGE' });
   });
 });
 

@@ -29,6 +29,8 @@ export interface StartOptions {
 
 const MAX_WAIT_MS = 10 * 60_000;
 const POLL_MS = 500;
+/** One is added to a number, and every number must be told from the next. */
+const MAX_ATTEMPT = 999_999_999_999_999;
 
 /**
  * Starts an attempt, or joins it when another of the same gang has started it.
@@ -45,7 +47,7 @@ export async function startAttempt(store: OpenStore, options: StartOptions): Pro
   const { gang } = options;
   if (gang === '' || gang.length > 200) throw usage(`a gang id has 1 to 200 characters, not ${gang.length}`);
   const { attempt: wanted = 0 } = options;
-  if (!Number.isSafeInteger(wanted) || wanted < 0) throw usage(`an attempt is a whole number from 0, not ${wanted}`);
+  if (!isAttemptNumber(wanted)) throw usage(`an attempt is a whole number from 0 to ${MAX_ATTEMPT}, not ${wanted}`);
   try {
     const attempt = claimNumber(store, options);
     refuseIfOlder(store, attempt);
@@ -103,7 +105,8 @@ function claimNumber(store: OpenStore, { gang, attempt: wanted }: StartOptions):
       return known.attempt;
     }
     if (known !== null) throw taken(known, gang);
-    const number = wanted ?? (numbers.at(-1) ?? highestSealed(store)) + 1;
+    const number = wanted ?? newestNumber(store, numbers) + 1;
+    if (!isAttemptNumber(number)) throw usage(`${printable(store.path)} has an attempt ${number - 1}, after which there is no number left`);
     if (createAttempt(store, { attempt: number, gang })) return number;
   }
 }
@@ -117,9 +120,21 @@ function attemptOf(store: OpenStore, gang: string, numbers: readonly number[]): 
   return null;
 }
 
-/** Where the attempts of a run were lost with its `.holdfast` folder, the manifests still tell how far they had come. */
-function highestSealed({ fs, path, run }: OpenStore): number {
-  return Math.max(0, ...readSeals(fs, path).map(({ parsed }) => (parsed.ok && parsed.manifest.run === run ? parsed.manifest.attempt : 0)));
+function isAttemptNumber(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0 && value <= MAX_ATTEMPT;
+}
+
+/**
+ * The newest attempt that this folder knows of, 0 when there is none. Manifests count too: a checkpoint that was fetched or copied from where
+ * the run went on is newer than every attempt that started here, and whatever came after it must not count as older.
+ */
+export function newestNumber(store: OpenStore, numbers: readonly number[] = attemptNumbers(store)): number {
+  const { fs, path, run } = store;
+  let newest = numbers.at(-1) ?? 0;
+  for (const { parsed } of readSeals(fs, path)) {
+    if (parsed.ok && parsed.manifest.run === run) newest = Math.max(newest, parsed.manifest.attempt);
+  }
+  return newest;
 }
 
 /** Makes the attempt's folder in one step; false when another was first. */
@@ -148,8 +163,7 @@ export function createAttempt(store: OpenStore, { attempt, gang }: Attempt): boo
 }
 
 function refuseIfOlder(store: OpenStore, attempt: number): void {
-  const newest = attemptNumbers(store).at(-1) ?? attempt;
-  if (newest > attempt) throw fencedError(attempt);
+  if (newestNumber(store) > attempt) throw fencedError(attempt);
 }
 
 /** Attempt numbers in ascending order. */
