@@ -1,25 +1,47 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { systemCode } from '../../core/errors.ts';
 
 /**
- * This process, so that others on the same kernel can tell whether it still lives: the life of the kernel, the PID namespace (containers
- * count their processes each for itself), the number, and when it began, since numbers are given again. Null where `/proc` does not say.
+ * This process, so that others on the same kernel can tell whether it still lives: the life of the kernel, where in it the process counts
+ * numbers and times, its number, and when it began, since numbers are given again. Null where `/proc` does not say.
  */
 export function processIdentity(bootId: string | null): string | null {
   const began = beginningOf('self');
+  const viewpoint = ownViewpoint();
+  return bootId === null || viewpoint === null || began === null ? null : `${bootId}.${viewpoint}.${process.pid}.${began}`;
+}
+
+/**
+ * Where this process stands when it looks at others. Containers count their processes each for itself, and may count time from another
+ * beginning; the name of the machine tells copies of one virtual machine apart, which share the life of their kernel. Null where `/proc` is
+ * that of another namespace: the numbers in it are those of others.
+ */
+function ownViewpoint(): string | null {
   try {
-    const namespace = /\[(\d+)\]/.exec(readlinkSync('/proc/self/ns/pid'))?.[1];
-    return bootId === null || namespace === undefined || began === null ? null : `${bootId}.${namespace}.${process.pid}.${began}`;
+    if (readlinkSync('/proc/self') !== String(process.pid)) return null;
+    const host = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
+    return `${readlinkSync('/proc/self/ns/pid')}${timeNamespace()}${host}`.replaceAll(/[^\w]+/g, '-');
   } catch {
     return null;
   }
 }
 
+/** Kernels before 5.6 have none. */
+function timeNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/time');
+  } catch {
+    return '';
+  }
+}
+
 /** Whether that process is gone, as seen by `self`; true only when it is certain. */
 export function isDead(owner: string, self: string | null): boolean {
-  const [boot, namespace, pid, began] = owner.split('.');
-  const [ownBoot, ownNamespace] = self?.split('.') ?? [];
-  if (boot === undefined || boot !== ownBoot || namespace !== ownNamespace || !/^[1-9]\d*$/.test(pid ?? '')) return false;
+  const [boot, viewpoint, pid, began] = owner.split('.');
+  const [ownBoot, from] = self?.split('.') ?? [];
+  if (boot === undefined || boot !== ownBoot || viewpoint !== from || !/^[1-9]\d*$/.test(pid ?? '')) return false;
   try {
     process.kill(Number(pid), 0);
   } catch (thrown) {

@@ -36,6 +36,33 @@ describe.skipIf(SELF === null)('a process', () => {
   });
 });
 
+/** What another process, started by these words of a shell, says of this one. */
+function seenBy(...launcher: readonly string[]): { readonly identity: string | null; readonly isDead: boolean } {
+  const code = `
+    const { isDead, processIdentity } = await import(${JSON.stringify(new URL('./process-identity.ts', import.meta.url).href)});
+    const identity = processIdentity(${JSON.stringify(BOOT)});
+    console.log(JSON.stringify({ identity, isDead: isDead(${JSON.stringify(SELF)}, identity) }));`;
+  const [program = '', ...args] = [...launcher, process.execPath, '--input-type=module', '-e', code];
+  return JSON.parse(spawnSync(program, args, { encoding: 'utf8' }).stdout) as ReturnType<typeof seenBy>;
+}
+
+const canUnshare = spawnSync('unshare', ['--pid', '--time', '--uts', '--fork', 'true']).status === 0;
+
+describe.skipIf(SELF === null || !canUnshare)('a living process', () => {
+  it.each<[string, string[]]>([
+    ['the same place', ['env']],
+    ['a container that counts time from another beginning', ['unshare', '--time', '--boottime', '100000', '--fork']],
+    ['a machine of another name', ['unshare', '--uts', 'sh', '-c', 'hostname another && exec "$@"', '-']],
+    ['a container of its own that sees the processes of this one in /proc', ['unshare', '--pid', '--fork']],
+  ])('is not taken for dead, seen from %s', (_, launcher) => {
+    expect(seenBy(...launcher).isDead).toBe(false);
+  });
+
+  it('has no identity where /proc is that of another container', () => {
+    expect(seenBy('unshare', '--pid', '--fork').identity).toBeNull();
+  });
+});
+
 describe.skipIf(SELF === null)('what a killed process has staged', () => {
   it('goes with the next save of the same attempt', async () => {
     using run = testRun();
