@@ -42,7 +42,7 @@ function seenBy(...launcher: readonly string[]): { readonly identity: string | n
     const { isDead, processIdentity } = await import(${JSON.stringify(new URL('./process-identity.ts', import.meta.url).href)});
     const identity = processIdentity(${JSON.stringify(BOOT)});
     console.log(JSON.stringify({ identity, isDead: isDead(${JSON.stringify(SELF)}, identity) }));`;
-  const [program = '', ...args] = [...launcher, process.execPath, '--input-type=module', '-e', code];
+  const [program, ...args] = [...launcher, process.execPath, '--input-type=module', '-e', code];
   return JSON.parse(spawnSync(program, args, { encoding: 'utf8' }).stdout) as ReturnType<typeof seenBy>;
 }
 
