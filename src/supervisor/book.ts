@@ -19,8 +19,10 @@ export interface BookOptions {
   readonly clock: Clock;
   /** The file for the termination message; null: that of Kubernetes, where there is one. */
   readonly terminationLog: string | null;
-  /** Tells people something, on standard error. */
+  /** Tells people what happens. */
   readonly say: (text: string) => void;
+  /** Tells people what they must know, also when they want it quiet. */
+  readonly shout: (text: string) => void;
 }
 
 /**
@@ -71,7 +73,7 @@ export class Book {
 
   /** Something a person should know, also later. */
   warn(text: string): void {
-    this.say(`warning: ${text}`);
+    this.#options.shout(printable(`warning: ${text}`));
     this.record({ kind: 'note', level: 'warning', code: null, sentence: text });
   }
 
@@ -79,7 +81,7 @@ export class Book {
   complain(thrown: unknown): void {
     const error = toError(thrown);
     const code = error instanceof HoldfastError ? error.code : 'INTERNAL';
-    this.say(`error ${code}: ${error.message}`);
+    this.#options.shout(printable(`error ${code}: ${error.message}`));
     this.record({ kind: 'note', level: 'error', code, sentence: error.message });
   }
 

@@ -21,6 +21,7 @@ export interface SuperviseWorld {
   readonly clock: Clock;
   readonly hub: SignalHub;
   readonly say: (text: string) => void;
+  readonly shout: (text: string) => void;
   /** Told when the supervisor hears signals itself. */
   readonly takeSignals: () => void;
 }
@@ -30,11 +31,11 @@ export interface SuperviseWorld {
  * at all. Every life is an attempt of its own, so that what an older one has left behind can commit nothing any more.
  */
 export async function supervise(options: RunOptions, world: SuperviseWorld): Promise<number> {
-  const { clock, hub, say } = world;
+  const { clock, hub, say, shout } = world;
   const current: CurrentLife = { life: null, trainer: null };
   const over = new AbortController();
   const notices = new Notices(clock, options.grace, (notice) => onNotice(notice, book, current));
-  const book = new Book({ dir: options.dir, node: options.node, clock, terminationLog: options.terminationLog, say });
+  const book = new Book({ dir: options.dir, node: options.node, clock, terminationLog: options.terminationLog, say, shout });
   const stopHearing = hearSignals(hub, (signal) => notices.hear(signal));
   world.takeSignals();
   try {

@@ -35,10 +35,11 @@ const DEFAULT_DIR = 'holdfast-run';
 
 export async function runTrainer({ values, command, env, clock, takeSignals, say }: RunRequest): Promise<number> {
   const options = compileRunOptions(values, command, env);
-  const onDefect = (error: Error): void => say(`error INTERNAL: ${error.message}; training goes on`);
+  const shout = (text: string): void => void process.stderr.write(`holdfast: ${text}\n`);
+  const onDefect = (error: Error): void => shout(`error INTERNAL: ${error.message}; training goes on`);
   process.on('uncaughtException', onDefect);
   try {
-    return await supervise(options, { clock, hub: process, say, takeSignals });
+    return await supervise(options, { clock, hub: process, say, shout, takeSignals });
   } finally {
     process.off('uncaughtException', onDefect);
   }
