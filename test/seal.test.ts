@@ -46,6 +46,18 @@ describe('a run that was sealed', () => {
     expect(readdirSync(join(run.path, '.holdfast/quarantine'))).toEqual(STEPS.map((step) => `checkpoint-${step}`));
   });
 
+  it('does not start fresh by itself because all it had lies in quarantine, but does when a person says so', async () => {
+    using run = trainerRun();
+    await sealAll(run.path);
+    for (const step of STEPS) rmSync(join(run.path, `checkpoint-${step}/trainer_state.json`));
+    await runCommand(['resume', run.path]);
+    const again = await runCommand(['resume', run.path]);
+    expect(again).toMatchObject({ code: 1, stdout: '' });
+    expect(again.stderr).toContain('3 checkpoints in quarantine');
+    await runCommand(['rollback', run.path, '--fresh']);
+    expect(await runCommand(['resume', run.path])).toMatchObject({ code: 3, stdout: '' });
+  });
+
   it('finds a changed byte with --deep', async () => {
     using run = trainerRun();
     await sealAll(run.path);

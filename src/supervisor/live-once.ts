@@ -1,9 +1,10 @@
 import { type Attempt, startAttempt } from '../checkpoint/store/attempt.ts';
-import { lastGood } from '../checkpoint/store/last-good.ts';
+import { lastGood, startsFresh } from '../checkpoint/store/last-good.ts';
 import type { OpenStore } from '../checkpoint/store/store.ts';
 import type { Clock } from '../core/clock.ts';
 import { EXIT } from '../core/exit-codes.ts';
 import { HoldfastError } from '../core/errors.ts';
+import { printable } from '../core/printable.ts';
 import type { RunEnd } from '../domain/exit-contract.ts';
 import { bounded } from './bounded.ts';
 import type { Book } from './book.ts';
@@ -172,12 +173,19 @@ function notStarted(failure: number | null): LifeEnd {
   return { saidFinished: false, isTerminating: true, trainer: null, failure, lastGoodStep: null };
 }
 
+/** Null: the run starts fresh. One that has checkpoints, none of them good, does not: its first save would outrank them all. */
 async function findResume({ store, book }: LiveOptions, signal: AbortSignal): Promise<Prepared['resume']> {
-  const { checkpoint, skipped } = await lastGood(store, { signal });
+  const found = await lastGood(store, { signal });
+  const { checkpoint, skipped } = found;
   for (const { name, reason, code, quarantined } of skipped) {
     book.warn(`${name} was not taken: ${reason} [${code}]${quarantined === null ? '' : `; moved to ${quarantined}`}`);
   }
-  return checkpoint === null ? null : { path: checkpoint.path, step: checkpoint.manifest.step };
+  if (checkpoint !== null) return { path: checkpoint.path, step: checkpoint.manifest.step };
+  if (startsFresh(found)) return null;
+  throw new HoldfastError('NO_LAST_GOOD', {
+    message: `the trainer was not started: ${printable(store.path)} has checkpoints, and none of them is good to resume from`,
+    hint: 'Nothing was deleted. holdfast ls RUN tells what there is; holdfast quarantine RUN brings one back; holdfast rollback RUN --fresh lets the run start from nothing.',
+  });
 }
 
 function startTrainer({ options, store, book, restart }: LiveOptions, { attempt, resume, place }: Prepared): Promise<Trainer> {

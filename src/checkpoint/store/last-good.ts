@@ -1,7 +1,8 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { type CheckLevel, type CheckOptions, checkSealed, type Good } from './check-sealed.ts';
 import { type LastGoodCache, readCache, writeCache } from './last-good-cache.ts';
-import { quarantine } from './quarantine.ts';
+import { listQuarantine, quarantine, type Quarantined } from './quarantine.ts';
+import { isRolledBack } from './rollback.ts';
 import { type BrokenSeal, type Scan, scan, type SealedCheckpoint } from './scan.ts';
 import { openForWriting, type Store } from './store.ts';
 
@@ -38,6 +39,8 @@ export interface LastGood {
   /** What the reader of its format holds against it, although every byte is what was sealed. */
   readonly warning: string | null;
   readonly skipped: readonly Skipped[];
+  /** Where there is none: what lies in quarantine and would count. A run that has had checkpoints does not start fresh by itself. */
+  readonly withheld: readonly Quarantined[];
   readonly scan: Scan;
 }
 
@@ -60,12 +63,12 @@ export async function lastGood(store: Store, wishes: LastGoodOptions = {}): Prom
     const checked = await checkSealed(store, checkpoint, because === 'default' ? 'quick' : 'deep', options);
     if (checked.state === 'good') {
       if (!isReadOnly) remember(store, checkpoint, cache, { ...checked, hasFailed: hasFailed(skipped) });
-      return { checkpoint, ...how(because, checked), skipped, scan: found };
+      return { checkpoint, ...how(because, checked), skipped, withheld: [], scan: found };
     }
     skipped.push(skip(store, checkpoint, checked, options));
   }
   if (hasFailed(skipped) && !isReadOnly) rememberSuspicion(store, cache);
-  return newestDoubted(found, skipped, options);
+  return newestDoubted(found, skipped, options) ?? none(store, found, skipped);
 }
 
 /** An I/O error was met on the way. */
@@ -78,15 +81,26 @@ function how(because: Because, { level, warning }: Good): Pick<LastGood, 'level'
   return { level, because: because === 'default' && level === 'deep' ? 'doubt' : because, warning };
 }
 
-/** What is left when none is good. */
-function newestDoubted(found: Scan, skipped: readonly Skipped[], { isDoubtRefused }: LastGoodOptions): LastGood {
+/** What is left when none is good; null when nothing is doubted either. */
+function newestDoubted(found: Scan, skipped: readonly Skipped[], { isDoubtRefused }: LastGoodOptions): LastGood | null {
   const newest = isDoubtRefused === true ? undefined : skipped.find(({ state }) => state === 'doubted');
-  const checkpoint = found.sealed.find(({ name }) => name === newest?.name);
-  if (newest === undefined || checkpoint === undefined) {
-    return { checkpoint: null, level: null, because: null, warning: null, skipped, scan: found };
-  }
+  const checkpoint = found.sealed.find(({ path }) => path === newest?.path);
+  if (newest === undefined || checkpoint === undefined) return null;
   const others = skipped.filter((one) => one !== newest);
-  return { checkpoint, level: 'deep', because: 'doubt', warning: newest.reason, skipped: others, scan: found };
+  return { checkpoint, level: 'deep', because: 'doubt', warning: newest.reason, skipped: others, withheld: [], scan: found };
+}
+
+function none(store: Store, found: Scan, skipped: readonly Skipped[]): LastGood {
+  // What cannot say its attempt any more is as old as can be.
+  const withheld = listQuarantine(store).filter(
+    ({ name, attempt, step }) => !isRolledBack({ name, manifest: { attempt: attempt ?? 0, step: step ?? 0 } }, found.rollback),
+  );
+  return { checkpoint: null, level: null, because: null, warning: null, skipped, withheld, scan: found };
+}
+
+/** True when the run has no checkpoint that it could have gone on from, good or bad: only then does it begin at the beginning by itself. */
+export function startsFresh({ checkpoint, skipped, withheld }: LastGood): boolean {
+  return checkpoint === null && skipped.length === 0 && withheld.length === 0;
 }
 
 /** Why every byte is read, or `default` when names and sizes suffice. */

@@ -6,7 +6,7 @@ import { wholeNumber } from '../option-values.ts';
 
 export const resume = defineCommand({
   description:
-    'Prints the path of the last good checkpoint: the newest sealed one that verifies. A bad one is moved to quarantine with the reason, and the next older one is taken. Exit code 3 means that nothing is sealed, so that the run starts fresh; 1 that nothing sealed is good.',
+    'Prints the path of the last good checkpoint: the newest sealed one that verifies. A bad one is moved to quarantine with the reason, and the next older one is taken. Exit code 3 means that nothing was sealed, so that the run starts fresh; 1 that nothing sealed is good, also when all of it lies in quarantine.',
   operand: { name: 'RUN', description: 'The folder of the run', count: 'one', complete: 'paths' },
   options: {
     deep: { kind: 'flag', description: 'Read every byte, also when nothing suggests that it changed since it was sealed' },
@@ -41,14 +41,14 @@ export const resume = defineCommand({
     if (output.json) output.printJson(report);
     else if (report.lastGood !== null) output.print(report.lastGood.path);
     if (report.lastGood !== null) return EXIT.ok;
-    if (report.skipped.length === 0) {
+    if (report.startsFresh) {
       output.note(report.why ?? '');
       return EXIT.nothing;
     }
     if (output.json) return EXIT.no;
     throw new HoldfastError('NO_LAST_GOOD', {
-      message: `nothing that is sealed in ${printable(path)} is good`,
-      hint: 'The reasons stand above. holdfast quarantine RUN lists what was moved aside; nothing was deleted.',
+      message: `nothing in ${printable(path)} is good to resume from: ${report.why ?? ''}`,
+      hint: 'Nothing was deleted: holdfast quarantine RUN lists what was moved aside and why. holdfast rollback RUN --fresh lets the run start from nothing.',
     });
   },
 });

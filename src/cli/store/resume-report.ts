@@ -1,5 +1,5 @@
 import type { CheckLevel } from '../../checkpoint/store/check-sealed.ts';
-import { lastGood, type LastGood, type Skipped } from '../../checkpoint/store/last-good.ts';
+import { lastGood, type LastGood, type Skipped, startsFresh } from '../../checkpoint/store/last-good.ts';
 import { readRun } from '../../checkpoint/store/store.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ProgressUpdate } from '../output/progress.ts';
@@ -30,6 +30,8 @@ interface ResumeReport {
   } | null;
   /** Why there is none. */
   readonly why: string | null;
+  /** There never was one that counts, so that the run begins at the beginning. */
+  readonly startsFresh: boolean;
   readonly skipped: readonly Skipped[];
   readonly notes: readonly string[];
 }
@@ -56,6 +58,7 @@ export async function resumeReport(path: string, options: ResumeOptions): Promis
     run: found.scan.run,
     lastGood: describe(found),
     why: found.checkpoint === null ? whyNone(found) : null,
+    startsFresh: startsFresh(found),
     skipped: found.skipped,
     notes: notesOf(found, options.worldSize),
   };
@@ -68,9 +71,10 @@ function describe({ checkpoint, level, because }: LastGood): ResumeReport['lastG
   return { path, name, step, attempt, save, worldSize, sealedAt, level: level ?? 'quick', because };
 }
 
-function whyNone({ skipped, scan }: LastGood): string {
+function whyNone({ skipped, withheld, scan }: LastGood): string {
   if (skipped.length > 0)
     return `${count(skipped.length, 'checkpoint')} ${skipped.length === 1 ? 'is' : 'are'} sealed here, and none is good`;
+  if (withheld.length > 0) return `nothing is sealed here any more; ${count(withheld.length, 'checkpoint')} in quarantine`;
   if (scan.rolledBack.length > 0)
     return `the run was rolled back to start fresh: ${count(scan.rolledBack.length, 'sealed checkpoint')} left out`;
   if (scan.foreign.length > 0)
