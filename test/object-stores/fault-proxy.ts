@@ -1,5 +1,6 @@
 import { type ClientRequest, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What shall go wrong with one exchange. */
@@ -120,7 +121,8 @@ async function sendOn(incoming: IncomingMessage, onward: ClientRequest, fault: F
     if (fault?.kind === 'flip-request' && bytes === 0) flip(chunk);
     await slowly(chunk, fault);
     bytes += chunk.length;
-    if (!onward.write(chunk)) await new Promise((resolve) => onward.once('drain', resolve));
+    // A store that has heard enough answers and closes; what it says is waited for below.
+    if (!(await writeOn(onward, chunk))) return true;
   }
   onward.end();
   return fault?.kind !== 'reset-request';
@@ -147,9 +149,23 @@ async function answer(response: IncomingMessage, outgoing: ServerResponse, way: 
     await slowly(chunk, fault);
     bytes += chunk.length;
     const part = fault?.kind === 'wrong-checksum' ? otherChecksum(chunk) : chunk;
-    if (!outgoing.write(part)) await new Promise((resolve) => outgoing.once('drain', resolve));
+    if (!(await writeOn(outgoing, part))) return;
   }
   outgoing.end();
+}
+
+/** False when nobody takes it any more. */
+async function writeOn(stream: Writable, chunk: Buffer): Promise<boolean> {
+  if (stream.destroyed) return false;
+  if (stream.write(chunk)) return true;
+  return new Promise((resolve) => {
+    const done = (isOpen: boolean) => () => {
+      stream.off('drain', drained).off('close', closed);
+      resolve(isOpen);
+    };
+    const [drained, closed] = [done(true), done(false)];
+    stream.on('drain', drained).on('close', closed);
+  });
 }
 
 function flip(chunk: Buffer): void {

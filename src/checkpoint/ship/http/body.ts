@@ -59,8 +59,16 @@ async function sendRange(request: ClientRequest, { file, offset, size, limit, on
   }
 }
 
+/** Kept when the bytes have left. A request that is closed may forget to say so. */
 function write(request: ClientRequest, bytes: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
-    request.write(bytes, (error) => (error == null ? resolve() : reject(error)));
+    const closed = (): void => reject(Object.assign(new Error('the request was closed'), { code: 'ECONNRESET' }));
+    if (request.closed) return closed();
+    request.once('close', closed);
+    request.write(bytes, (error) => {
+      request.off('close', closed);
+      if (error == null) resolve();
+      else reject(error);
+    });
   });
 }
