@@ -21,6 +21,8 @@ export interface Content {
   readonly rngRanks: { readonly found: readonly number[]; readonly expected: number | null };
   /** How many ranks wrote it, where the checkpoint says so. */
   readonly worldSize: number | null;
+  /** True for files of no known format that are sealed: what is in them only their trainer knows. */
+  readonly isOpaque: boolean;
 }
 
 export class ContentBuilder {
@@ -28,6 +30,7 @@ export class ContentBuilder {
   readonly steps: StepSeen[] = [];
   readonly rngRanks: { readonly found: readonly number[]; expected: number | null };
   worldSize: number | null = null;
+  isOpaque = false;
   readonly #ranks: number[] = [];
   readonly #knownRanks = new Set<number>();
 

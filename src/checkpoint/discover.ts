@@ -7,6 +7,7 @@ import { groupLooseFiles, KeptFindings } from './grouping.ts';
 import { isLeftover } from './leftovers.ts';
 import { LIMITS } from './limits.ts';
 import type { Directory, Entry } from './source/directory.ts';
+import { MANIFEST_NAME } from './store/layout.ts';
 import { naturalOrder } from './source/natural-order.ts';
 import { SourceError } from './source/source-error.ts';
 import { readTrackers, type Tracker } from './trackers.ts';
@@ -47,11 +48,15 @@ function search(directory: Directory, discovery: Discovery, depth: number): void
     const { evidence, file, message } = directory.problem;
     discovery.findings.add(evidence, { file }, message);
   }
+  const before = discovery.units.length;
   const claimed = claimSets(directory, discovery);
   for (const tracker of readTrackers(directory)) discovery.trackers.push(tracker);
   const candidates = looseCandidates(directory, claimed, discovery);
   for (const unit of groupLooseFiles(directory, candidates, discovery.kept)) discovery.units.push(unit);
   searchFolders(directory, discovery, depth);
+  if (discovery.units.length === before && directory.has(MANIFEST_NAME) && !isFull(discovery, directory.path)) {
+    discovery.units.push(sealedUnit(directory));
+  }
 }
 
 /** True when no further checkpoint is judged; what is left out is told once. */
@@ -159,6 +164,23 @@ function directoryUnit(directory: Directory, format: DirectoryFormat): Unit {
         // Names that were not listed may be missed or missed out: what is said about the rest stands under that.
         if (directory.problem !== null) findings.add(directory.problem.evidence, { file: directory.path }, directory.problem.message);
         format.inspect(directory, findings, probe);
+      }),
+    ),
+  };
+}
+
+/** Files of no known format that were sealed: the seal says which they are and vouches for every byte. */
+function sealedUnit(directory: Directory): Unit {
+  return {
+    kind: 'directory',
+    path: directory.path,
+    format: { id: 'sealed', title: 'sealed files' },
+    grouping: 'one directory, sealed; its files are of no known format',
+    directory,
+    files: once(() => filesBelow(directory)),
+    ...inspection(() =>
+      inspected(directory.path, (findings) => {
+        findings.content.isOpaque = true;
       }),
     ),
   };

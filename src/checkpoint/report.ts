@@ -61,6 +61,8 @@ export interface ContentReport {
   readonly rng: FoundReport & { readonly ranks: readonly number[]; readonly expectedRanks: number | null };
   readonly step: { readonly found: boolean; readonly value: number | null };
   readonly worldSize: number | null;
+  /** True for sealed files of no known format: what is in them only their trainer knows, and nothing counts as missing. */
+  readonly isOpaque: boolean;
   readonly missing: readonly Need[];
 }
 

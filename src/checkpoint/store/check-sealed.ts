@@ -74,11 +74,11 @@ function weigh({ manifest }: SealedCheckpoint, look: Look): Checked {
   return { ...bad(wrong.code, reason), state: 'doubted' };
 }
 
-function good(level: CheckLevel, { format, evidence, hasOptimizer }: Look): Good {
+function good(level: CheckLevel, { evidence, hasOptimizer }: Look): Good {
   const effects = new Set(evidence.map(({ effect }) => effect));
   // The seal covers every byte, so that after a deep check nothing is left unchecked.
   const integrity = level === 'deep' ? 'checked' : 'not-checked';
-  return { state: 'good', level, verdict: format ? decideVerdict({ effects, integrity, hasOptimizer }) : 'UNKNOWN', warning: null };
+  return { state: 'good', level, verdict: decideVerdict({ effects, integrity, hasOptimizer }), warning: null };
 }
 
 /** Names and sizes; null when all are as sealed. No link is followed, neither to a file nor on the way to one. */
@@ -139,9 +139,8 @@ const IGNORED = new Set(['STEP_NOT_AS_NAMED', 'FILE_UNRECOGNISED']);
 
 /** What the reader of its format found. */
 interface Look {
-  /** False for a format nobody knows, which has only its seal. */
-  readonly format: boolean;
   readonly evidence: readonly Evidence[];
+  /** Also for a format that nobody knows: what is in it is its trainer's word. */
   readonly hasOptimizer: boolean;
 }
 
@@ -160,7 +159,8 @@ async function lookAtFormat({ path, root, kind, manifest }: SealedCheckpoint, { 
   if (busy !== undefined) return { state: 'busy', verdict: 'IN_PROGRESS', code: busy.code, reason: busy.message };
   const refused = evidence.find(({ code }) => code === 'FILE_NOT_READABLE');
   if (refused !== undefined) return unreadable(refused.message);
-  return { format: checkpoints.length > 0, evidence, hasOptimizer: checkpoints[0]?.content.optimizer.found ?? false };
+  const [first] = checkpoints;
+  return { evidence, hasOptimizer: first === undefined || first.content.isOpaque || first.content.optimizer.found };
 }
 
 function wrongIn({ evidence }: Look): Evidence | undefined {

@@ -92,6 +92,20 @@ describe('verify of a sealed checkpoint', () => {
     expect(result.verdict).toBe(verdict);
   });
 
+  it('vouches for files of no known format', async () => {
+    using run = testRun();
+    const path = join(run.path, 'step-7');
+    mkdirSync(path);
+    writeFileSync(join(path, 'state.json'), '{"slope": 3}');
+    await adopt(run.store, path, { accept: 'anything' });
+    expect(await verify(path, 'quick')).toMatchObject({ verdict: 'UNCHECKED', codes: [] });
+    expect(await verify(run.path)).toMatchObject({ verdict: 'RESUMABLE', codes: [] });
+    writeFileSync(join(path, 'state.json'), '{"slope": 4}');
+    expect(await verify(path)).toMatchObject({ verdict: 'CORRUPT', codes: ['MANIFEST_CHECKSUM'] });
+    reseal(path, (old) => ({ ...old, files: [] }));
+    expect(await verify(path)).toMatchObject({ verdict: 'WEIGHTS_ONLY', codes: ['MANIFEST_UNNAMED'] });
+  });
+
   it('warns of a file that came later', async () => {
     using run = testRun();
     const path = await sealed(run);

@@ -43,6 +43,7 @@ export function verdictSentence({ verdict, integrity }: CheckpointReport): strin
 
 /** What a trainer needs, found or missing. */
 export function contentLine(content: ContentReport, style: Style): string {
+  if (content.isOpaque) return 'what is in it only its trainer knows';
   return NEEDS.map((need) => (content[need].found ? `${style.green('✓')} ${need}${detail(need, content)}` : style.dim(`✗ ${need}`))).join(
     '   ',
   );
