@@ -144,6 +144,24 @@ describe('sealing is refused, and nothing is written', () => {
     expect((await lastGood(run.store)).checkpoint?.name).toBe('step-7');
   });
 
+  it.each(['.step-7', 'step-7.holdfast.json'])('for a folder with the name %s, which no scan would find', async (name) => {
+    using run = testRun();
+    const path = join(run.path, name);
+    mkdirSync(path);
+    writeFileSync(join(path, 'state'), 'whatever');
+    await expect(adopt(run.store, path, { step: 7, accept: 'anything' })).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_SEALABLE' });
+    expect(readdirSync(path)).toEqual(['state']);
+  });
+
+  it('for a file whose name is not UTF-8: it would be left out of the seal in silence', async () => {
+    using run = testRun();
+    const path = join(run.path, 'step-7');
+    mkdirSync(path);
+    writeFileSync(join(path, 'state'), 'whatever');
+    writeFileSync(Buffer.concat([Buffer.from(`${path}/shard-`), Buffer.from([0xff])]), 'more');
+    await expect(adopt(run.store, path, { accept: 'anything' })).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_SEALABLE' });
+  });
+
   it('for bare weights, unless they are accepted', async () => {
     using run = testRun();
     const path = place(run, 'safetensors-single', 'step-7');

@@ -29,7 +29,17 @@ export interface Listed {
 const SET_MEMBER = /^(?<prefix>.+)\.(?:index|data-\d{5}-of-\d{5})$/s;
 
 /** What the user means by a path: a folder, a file, or any file of a set, or what its files begin with. */
-export function locate({ fs, path: run }: Store, path: string): Place {
+export function locate(store: Store, path: string): Place {
+  const place = find(store, path);
+  const { name, kind } = place;
+  if (name.startsWith('.')) throw notSealable(place.path, 'begins with a dot, and such names are passed by', 'Give it another name.');
+  if (kind === 'directory' && name.endsWith(BESIDE_SUFFIX)) {
+    throw notSealable(place.path, 'is called like a manifest, and would be taken for one', 'Give it another name.');
+  }
+  return place;
+}
+
+function find({ fs, path: run }: Store, path: string): Place {
   const stat = fs.stat(path);
   switch (stat?.kind) {
     case 'folder':
@@ -81,8 +91,8 @@ export function listFiles({ fs }: Store, place: Place): Listed {
   if (stranger !== undefined) {
     throw notSealable(
       join(place.root, stranger),
-      'is neither a file nor a folder, or a link that leads elsewhere',
-      'Copy what it leads to.',
+      'is neither a file nor a folder, or a link that leads elsewhere, or has a name that is not UTF-8',
+      'Copy what it leads to, or give it another name.',
     );
   }
   if (files.length === 0) throw notSealable(place.path, 'has no files', 'Is this the right folder?');

@@ -17,7 +17,7 @@ export interface Walked {
   readonly files: readonly FoundFile[];
   /** Every folder below, the deepest first, the walked one (`''`) last: the order in which they are synced. */
   readonly folders: readonly string[];
-  /** Links, pipes and whatever else is neither a file nor a folder. */
+  /** Links, pipes and whatever else is neither a file nor a folder, or has a name that is not UTF-8. */
   readonly others: readonly string[];
 }
 
@@ -30,7 +30,11 @@ export function walkFiles(fs: DurableFs, folder: string): Walked {
     for (const name of fs.list(join(folder, below))) {
       const path = below === '' ? name : `${below}/${name}`;
       const stat = fs.stat(join(folder, path));
-      if (stat === null) continue;
+      if (stat === null) {
+        // Bytes that are no UTF-8 come with this mark in their place, and no path leads to them.
+        if (name.includes('\uFFFD')) others.push(path);
+        continue;
+      }
       const { kind, ...facts } = stat;
       if (kind === 'file') files.push({ path, ...facts });
       else if (kind === 'other') others.push(path);
