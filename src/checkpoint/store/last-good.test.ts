@@ -20,9 +20,10 @@ import { adopt } from './adopt.ts';
 import { type Attempt, startAttempt } from './attempt.ts';
 import { commitSave } from './commit.ts';
 import { type DurableFs, realFs } from './durable-fs.ts';
-import { lastGood } from './last-good.ts';
+import { lastGood, startsFresh } from './last-good.ts';
 import { prune } from './prune.ts';
 import { listQuarantine, quarantine, restore } from './quarantine.ts';
+import { rollBack } from './roll-back.ts';
 import { beginSave, writeReceipt } from './save.ts';
 import { scan } from './scan.ts';
 import { openRun, type OpenStore } from './store.ts';
@@ -124,6 +125,21 @@ describe('the last good checkpoint', () => {
     expect(existsSync(join(run.path, 'step-2'))).toBe(true);
     expect(await lastGood(run.store)).toMatchObject({ checkpoint: { name: 'step-2' }, level: 'deep', because: 'io-error' });
     expect(await lastGood(run.store)).toMatchObject({ checkpoint: { name: 'step-2' }, level: 'quick' });
+  });
+
+  it('lets a run start fresh only where nothing was sealed, or when a person has said so', async () => {
+    using run = testRun();
+    expect(startsFresh(await lastGood(run.store))).toBe(true);
+    await sealSteps(run.store, 'g', 1);
+    expect(startsFresh(await lastGood(run.store))).toBe(false);
+    truncateSync(join(run.path, 'step-1/shard-0'), 0);
+    // Found bad; in quarantine; and beside something whose manifest says nothing any more.
+    for (const _ of [1, 2]) expect(startsFresh(await lastGood(run.store))).toBe(false);
+    mkdirSync(join(run.path, 'step-2'));
+    writeFileSync(join(run.path, 'step-2/holdfast.manifest.json'), '{"sche');
+    expect(startsFresh(await lastGood(run.store))).toBe(false);
+    await rollBack(run.store, null);
+    expect(startsFresh(await lastGood(run.store))).toBe(true);
   });
 
   it('leaves alone what a manifest of another version seals', async () => {

@@ -99,8 +99,10 @@ function none(store: Store, found: Scan, skipped: readonly Skipped[]): LastGood 
 }
 
 /** True when the run has no checkpoint that it could have gone on from, good or bad: only then does it begin at the beginning by itself. */
-export function startsFresh({ checkpoint, skipped, withheld }: LastGood): boolean {
-  return checkpoint === null && skipped.length === 0 && withheld.length === 0;
+export function startsFresh({ checkpoint, skipped, withheld, scan: { rollback } }: LastGood): boolean {
+  // Who decides to start fresh leaves out also what cannot say its attempt.
+  const isDecided = rollback !== null && rollback.to === null;
+  return checkpoint === null && withheld.length === 0 && skipped.every(({ attempt }) => isDecided && attempt === null);
 }
 
 /** Why every byte is read, or `default` when names and sizes suffice. */
