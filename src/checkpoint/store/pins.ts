@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { at } from './layout.ts';
-import { replaceFile } from './replace-file.ts';
+import { replaceThrough } from './replace-file.ts';
 import type { SealedCheckpoint } from './scan.ts';
 import type { OpenStore, Store } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
@@ -8,7 +8,8 @@ import { isCode, storeError } from './store-error.ts';
 /** Names of the checkpoints that retention must leave alone. */
 export function listPins({ fs, path }: Store): ReadonlySet<string> {
   try {
-    return new Set(fs.list(at.store(path, 'pins')).filter((name) => !name.endsWith('.tmp')));
+    // A pin in the making begins with a dot, as no name of a checkpoint does.
+    return new Set(fs.list(at.store(path, 'pins')).filter((name) => !name.startsWith('.')));
   } catch (thrown) {
     if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return new Set();
     throw storeError(thrown, 'list', at.store(path, 'pins'));
@@ -18,8 +19,9 @@ export function listPins({ fs, path }: Store): ReadonlySet<string> {
 /** Keeps a checkpoint whatever retention says. */
 export function pin(store: OpenStore, { name, manifest: { save } }: SealedCheckpoint): void {
   const file = at.store(store.path, 'pins', name);
+  const temporary = at.store(store.path, 'pins', `.${store.makeId()}.tmp`);
   try {
-    replaceFile(store.fs, file, `${JSON.stringify({ save, at: new Date(store.clock.now()).toISOString() })}\n`, store.makeId());
+    replaceThrough(store.fs, temporary, file, `${JSON.stringify({ save, at: new Date(store.clock.now()).toISOString() })}\n`);
   } catch (thrown) {
     throw storeError(thrown, 'pin', file);
   }

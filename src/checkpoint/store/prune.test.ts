@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -150,6 +150,66 @@ describe('prune', () => {
     expect(unpin(run.store, 'step-1')).toBe(false);
     await prune(run.store, { retention: KEEP_ONE });
     expect(names(run.path)).toEqual(['step-2']);
+  });
+});
+
+describe('prune beside others', () => {
+  /** Something that happens just before the first deletion. */
+  function justBefore(happens: () => void): typeof realFs {
+    let isDone = false;
+    return {
+      ...realFs,
+      fsyncFolder(path) {
+        realFs.fsyncFolder(path);
+        if (!isDone) happens();
+        isDone = true;
+      },
+    };
+  }
+
+  it('leaves what a person pins or rolls back to meanwhile', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    const pinning = justBefore(() => pin(run.store, findSealed(run.store, '1')));
+    expect((await prune({ ...run.store, fs: pinning }, { retention: KEEP_ONE })).removed.map(({ name }) => name)).toEqual(['step-2']);
+    expect(names(run.path)).toEqual(['step-1', 'step-3']);
+    const decision = { schema: 'holdfast.rollback/1', to: { name: 'step-1', attempt: 1, step: 1 }, throughAttempt: 1 };
+    unpin(run.store, 'step-1');
+    const rolling = justBefore(() => writeFileSync(join(run.path, '.holdfast/rollback.json'), JSON.stringify(decision)));
+    expect((await prune({ ...run.store, fs: rolling }, { retention: KEEP_ONE })).removed).toEqual([]);
+    expect((await lastGood(run.store)).checkpoint?.name).toBe('step-1');
+  });
+
+  it('does not fail, nor claim to have deleted anything, when another empties the trash under its hands', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    const fs = {
+      ...realFs,
+      mkdir(path: string) {
+        realFs.mkdir(path);
+        if (path.includes('/trash/')) rmSync(path, { recursive: true });
+      },
+    };
+    expect((await prune({ ...run.store, fs }, { retention: KEEP_ONE })).removed).toEqual([]);
+    expect(names(run.path)).toEqual(['step-1', 'step-2']);
+  });
+
+  it('keeps the verified one of two that have one name, a folder and files beside others', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1);
+    const [dir] = scan(run.store).sealed;
+    const beside = { ...dir, kind: 'files' } as SealedCheckpoint;
+    const facts = { sealed: [dir as SealedCheckpoint, beside], rolledBack: [], rollback: null, lastGood: beside, pins: new Set<string>() };
+    expect(planRetention({ ...facts, nowMs: 0 }, KEEP_ONE).remove).toEqual([]);
+  });
+
+  it('honours a pin whatever the checkpoint is called', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    renameSync(join(run.path, 'step-1'), join(run.path, 'before.tmp'));
+    pin(run.store, findSealed(run.store, 'before.tmp'));
+    await prune(run.store, { retention: KEEP_ONE });
+    expect(names(run.path)).toEqual(['before.tmp', 'step-2']);
   });
 });
 

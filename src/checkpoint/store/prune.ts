@@ -6,6 +6,7 @@ import { moveOut } from './move-out.ts';
 import { listPins } from './pins.ts';
 import { readManifestFile } from './read-seals.ts';
 import { type Kept, planRetention, type Retention, type RetentionPlan } from './retention.ts';
+import { readRollback } from './rollback.ts';
 import { sweepStaging } from './save-owner.ts';
 import type { SealedCheckpoint } from './scan.ts';
 import type { Store } from './store.ts';
@@ -42,7 +43,7 @@ export async function prune(store: Store, options: PruneOptions): Promise<Pruned
     const found = await lastGood(store, { ...how, isReadOnly: isDryRun, isDoubtRefused: true });
     const { keep, remove } = planFor(store, found, retention);
     if (isDryRun) removed.push(...remove);
-    else if (found.checkpoint !== null && !removeAll(store, found.checkpoint, remove, removed) && round < MAX_ROUNDS) continue;
+    else if (found.checkpoint !== null && !removeAll(store, found, remove, removed) && round < MAX_ROUNDS) continue;
     return { lastGood: found, keep, removed, removedBytes: removed.reduce((sum, one) => sum + bytesOf(one), 0) };
   }
 }
@@ -58,15 +59,19 @@ export function bytesOf({ manifest }: SealedCheckpoint): number {
   return manifest.files.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Removes one after the other; false when the keeper did not stand any more before all were gone. */
-function removeAll(store: Store, keeper: SealedCheckpoint, remove: readonly SealedCheckpoint[], removed: SealedCheckpoint[]): boolean {
+/** Removes one after the other; false when what the plan rests on did not hold any more before all were gone. */
+function removeAll(store: Store, plan: LastGood, remove: readonly SealedCheckpoint[], removed: SealedCheckpoint[]): boolean {
   if (remove.length > 0) makeDurable(store);
   for (const checkpoint of remove) {
-    if (!stands(store, keeper)) return false;
-    discard(store, checkpoint);
-    removed.push(checkpoint);
+    if (!stands(store, plan.checkpoint) || isOverruled(store, plan, checkpoint)) return false;
+    if (discard(store, checkpoint)) removed.push(checkpoint);
   }
   return true;
+}
+
+/** A person has pinned it meanwhile, or rolled the run back, perhaps to this very one. */
+function isOverruled(store: Store, { scan: { rollback } }: LastGood, { name }: SealedCheckpoint): boolean {
+  return listPins(store).has(name) || JSON.stringify(readRollback(store)) !== JSON.stringify(rollback);
 }
 
 /** What is kept must be there after a crash before anything else goes: its writer may have died before its last sync. */
@@ -79,25 +84,33 @@ function makeDurable({ fs, path }: Store): void {
 }
 
 /** The seal is there and names and sizes are as it says. */
-function stands(store: Store, keeper: SealedCheckpoint): boolean {
+function stands(store: Store, keeper: SealedCheckpoint | null): boolean {
+  if (keeper === null) return false;
   const parsed = readManifestFile(store.fs, keeper.manifestFile);
   return parsed?.ok === true && parsed.manifest.save === keeper.manifest.save && checkPresence(store, keeper) === null;
 }
 
-function discard(store: Store, checkpoint: SealedCheckpoint): void {
+/** False when there was nothing to delete any more: another prune was quicker, or has emptied the trash under this one's hands. */
+function discard(store: Store, checkpoint: SealedCheckpoint): boolean {
   const { fs, path } = store;
   const grave = at.store(path, 'trash', store.makeId());
   try {
     fs.mkdir(grave);
-    moveOut(store, checkpoint, grave);
+    const isMoved = moveOut(store, checkpoint, grave);
     // Nothing is deleted before the names are gone for good: a crash must not bring back half of it.
     fs.fsyncFolder(path);
     fs.fsyncFolder(grave);
     removeTree(fs, grave);
     fs.fsyncFolder(at.store(path, 'trash'));
+    return isMoved;
   } catch (thrown) {
+    if (isCode(thrown, 'ENOENT') && fs.stat(grave) === null) return !isThere(store, checkpoint);
     throw storeError(thrown, 'delete', checkpoint.path);
   }
+}
+
+function isThere({ fs }: Store, { manifestFile }: SealedCheckpoint): boolean {
+  return fs.stat(manifestFile) !== null;
 }
 
 /** Finishes deletions that were interrupted, and removes what fenced attempts and dead processes had staged. */
@@ -108,7 +121,8 @@ function tidyUp(store: Store): void {
     try {
       for (const name of fs.list(at.store(path, folder))) removeTree(fs, at.store(path, folder, name));
     } catch (thrown) {
-      if (!isCode(thrown, 'ENOENT')) throw storeError(thrown, 'empty', at.store(path, folder));
+      // Another prune fills or empties it at the same time.
+      if (!isCode(thrown, 'ENOENT', 'ENOTEMPTY')) throw storeError(thrown, 'empty', at.store(path, folder));
     }
   }
 }

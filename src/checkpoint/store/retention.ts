@@ -30,7 +30,7 @@ export interface RetentionFacts {
   /** Those that a rollback has taken out of consideration, the newest first. */
   readonly rolledBack: readonly SealedCheckpoint[];
   readonly rollback: Rollback | null;
-  /** The newest that was verified just now; null when none was, and then nothing goes. */
+  /** The one of `sealed` that was verified just now, the newest that is good; null when none is, and then nothing goes. */
   readonly lastGood: SealedCheckpoint | null;
   readonly pins: ReadonlySet<string>;
   readonly nowMs: number;
@@ -44,8 +44,8 @@ export function planRetention(facts: RetentionFacts, retention: Retention): Rete
   const { sealed, rolledBack, rollback, lastGood, pins, nowMs } = facts;
   const keep: Kept[] = [];
   const remove: SealedCheckpoint[] = [];
-  const at = lastGood === null ? sealed.length : sealed.findIndex(({ name }) => name === lastGood.name);
-  const isReplaced = lastGood !== null && lastGood.manifest.attempt > (rollback?.throughAttempt ?? 0);
+  const at = indexOf(sealed, lastGood);
+  const isReplaced = (sealed[at]?.manifest.attempt ?? -1) > (rollback?.throughAttempt ?? 0);
   for (const [index, checkpoint] of [...sealed, ...rolledBack].entries()) {
     const { step, sealedAt } = checkpoint.manifest;
     const reasons: readonly (readonly [KeepReason, boolean])[] = [
@@ -63,4 +63,10 @@ export function planRetention(facts: RetentionFacts, retention: Retention): Rete
     else remove.unshift(checkpoint);
   }
   return { keep, remove };
+}
+
+/** By identity, since a folder and files beside others may have one name; behind all of them when it is none of them. */
+function indexOf(sealed: readonly SealedCheckpoint[], lastGood: SealedCheckpoint | null): number {
+  const found = lastGood === null ? -1 : sealed.indexOf(lastGood);
+  return found < 0 ? sealed.length : found;
 }

@@ -27,8 +27,8 @@ export const HARMLESS: readonly { readonly because: string; readonly mutations: 
   {
     because: 'the name of a pin is what counts, not what is in it',
     mutations: [
-      'drop sync-file .holdfast/pins/step-N.ID.tmp',
-      'swap sync-file .holdfast/pins/step-N.ID.tmp with rename .holdfast/pins/step-N.ID.tmp -> .holdfast/pins/step-N',
+      'drop sync-file .holdfast/pins/.ID.tmp',
+      'swap sync-file .holdfast/pins/.ID.tmp with rename .holdfast/pins/.ID.tmp -> .holdfast/pins/step-N',
     ],
   },
   {
