@@ -119,6 +119,7 @@ class Connection:
             error = raised
         finally:
             self._lose(error)
+            self._socket.close()
             self._replies.put(None)
 
     def _take(self, line: bytes) -> None:

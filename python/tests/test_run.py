@@ -13,15 +13,14 @@ def attach(supervisor, **more):
     return run
 
 
-def due_within(run, step, seconds=10):
-    """Steps on until a save is due: what was pushed arrives on another thread."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if run.step(step):
-            return step
-        step += 1
+def hear(run, supervisor):
+    """Returns when everything that the supervisor has said so far was heard, on the thread that reads."""
+    mark = (run.last_sealed or 0) + 1_000_000
+    supervisor.say({"type": "sealed", "save": "mark", "step": mark, "path": "/"})
+    until = time.monotonic() + 30
+    while run.last_sealed != mark:
+        assert time.monotonic() < until, "nothing was heard"
         time.sleep(0.001)
-    raise AssertionError("no save became due")
 
 
 class Outside(unittest.TestCase):
@@ -98,27 +97,36 @@ class Attached(unittest.TestCase):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         supervisor.say({"type": "save", "why": "cadence", "at": None})
-        step = due_within(run, 5)
-        with run.save(step) as folder:
+        hear(run, supervisor)
+        self.assertTrue(run.step(5))
+        with run.save(5) as folder:
             (folder / "state").write_text("x")
-        self.assertEqual(supervisor.expect("begin")["step"], step)
+        self.assertEqual(supervisor.expect("begin")["step"], 5)
         self.assertEqual(supervisor.expect("saved")["save"], "1")
-        self.assertFalse(run.step(step + 1))
+        self.assertFalse(run.step(6))
 
     def test_a_save_at_a_step_waits_for_it(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         supervisor.say({"type": "save", "why": "notice", "at": 5000})
-        self.assertEqual(due_within(run, 0), 5000)
+        hear(run, supervisor)
+        self.assertEqual(next(step for step in range(6000) if run.step(step)), 5000)
 
     def test_a_step_that_lies_behind_is_told(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         supervisor.say({"type": "save", "why": "notice", "at": 3})
-        step = 10
-        while supervisor.heard.empty() or supervisor.heard.get()["type"] != "late":
-            self.assertFalse(run.step(step))
-            step += 1
+        hear(run, supervisor)
+        self.assertFalse(run.step(10))
+        self.assertEqual(supervisor.expect("late"), {"type": "late", "at": 3, "step": 10})
+
+    def test_a_save_that_is_not_wanted_any_more_is_not_due(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        supervisor.say({"type": "save", "why": "asked", "at": None})
+        supervisor.say({"type": "relax"})
+        hear(run, supervisor)
+        self.assertFalse(run.step(1))
 
     def test_a_cadence_in_steps_is_kept_without_asking(self):
         run = attach(FakeSupervisor(every_steps=10))
@@ -165,10 +173,9 @@ class Attached(unittest.TestCase):
     def test_what_is_sealed_is_known(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
-        supervisor.say({"type": "sealed", "save": "1", "step": 12, "path": "/run/step-12"})
-        supervisor.say({"type": "save", "why": "cadence", "at": None})
-        due_within(run, 20)
-        self.assertEqual(run.last_sealed, 12)
+        self.assertIsNone(run.last_sealed)
+        hear(run, supervisor)
+        self.assertEqual(run.last_sealed, 1_000_000)
 
 
 class Troubles(unittest.TestCase):
@@ -200,7 +207,8 @@ class Troubles(unittest.TestCase):
         run = attach(supervisor)
         supervisor.say_bytes(b"\xff\xfe not json\n[1, 2]\n{\"type\": \"tomorrow\"}\n")
         supervisor.say({"type": "save", "why": "asked", "at": None})
-        due_within(run, 1)
+        hear(run, supervisor)
+        self.assertTrue(run.step(1))
 
     @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
     def test_a_forked_worker_does_not_speak(self):
