@@ -138,6 +138,18 @@ describe('a run', () => {
     expect((await runProcess('ls', [dir])).stdout.trim().split('\n')).toEqual(['step-40', 'step-50']);
   });
 
+  it('whose grace is too short for a save starts none, says why, and keeps the last good', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const run = new Supervised({ args: ['--dir', dir, '--every', '10steps', '--grace', '300ms'], command: trainerCommand('dies', 'sdk') });
+    await run.line(/sealed step 10 /);
+    run.signal('SIGTERM');
+    expect(await run.ended).toMatchObject({ code: 143, stderr: expect.stringMatching(/no flush: .* needs .* are left/) as string });
+    const decisions = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'decision' ? [event.outcome] : []));
+    expect(decisions).toEqual(['keep-last-good']);
+    expect(await goodStep(dir)).toBeGreaterThanOrEqual(10);
+  });
+
   it('goes on training when its folder is taken away, and says so', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
