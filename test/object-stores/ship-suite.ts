@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { formatManifest, type Manifest } from '../../src/checkpoint/store/manifest.ts';
@@ -163,6 +163,23 @@ export function shipSuite(place: () => Place): void {
     const second = await runHoldfast(['ship', two, url], env);
     expect(second.stderr).toContain('REMOTE_CONFLICT');
     expect((await runHoldfast(['fetch', url, two], env)).stderr).toContain('RUN_FOREIGN');
+    // Also where only its checkpoints say whose it is.
+    rmSync(join(two, '.holdfast'), { recursive: true });
+    expect((await runHoldfast(['fetch', url, two, '--checkpoint', 'step-1'], env)).stderr).toContain('RUN_FOREIGN');
+  });
+
+  it('a checkpoint of which only the seal is still here is not called here', async () => {
+    using folder = tempFolder(MEMORY);
+    const { url, env } = fresh();
+    const [run, back] = [join(folder.path, 'run'), join(folder.path, 'back')];
+    await sealCheckpoint(run, 1, { 'a.dat': 10 });
+    await runHoldfast(['ship', run, url], env);
+    await runHoldfast(['fetch', url, back], env);
+    rmSync(join(back, 'step-1/a.dat'));
+    expect(await runHoldfast(['fetch', url, back], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('a.dat is missing') });
+    expect((await runHoldfast(['resume', back], env)).code).toBe(1);
+    expect((await runHoldfast(['fetch', url, back], env)).code).toBe(0);
+    expect(readdirSync(join(back, 'step-1'))).toContain('a.dat');
   });
 
   it('a remote manifest that names files elsewhere writes nothing', async () => {

@@ -6,10 +6,12 @@ import type { Clock } from '../../core/clock.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { LIMITS } from '../limits.ts';
+import { checkPresence } from '../store/check-sealed.ts';
 import { at, BESIDE_SUFFIX, MANIFEST_NAME } from '../store/layout.ts';
 import { type Manifest, parseManifest } from '../store/manifest.ts';
 import { readManifestFile } from '../store/read-seals.ts';
 import { nameProblem } from '../store/relative-path.ts';
+import type { SealedCheckpoint } from '../store/scan.ts';
 import { type OpenStore, openRun } from '../store/store.ts';
 import { isCode, storeError } from '../store/store-error.ts';
 import type { ObjectStore } from './backend.ts';
@@ -169,14 +171,28 @@ function makeFolders(folder: string): void {
   }
 }
 
-function isAlreadyThere({ fs, path }: OpenStore, { name, kind, manifest }: RemoteCheckpoint): boolean {
+function isAlreadyThere(store: OpenStore, { name, kind, manifest }: RemoteCheckpoint): boolean {
+  const { fs, path } = store;
   const file = kind === 'directory' ? join(path, name, MANIFEST_NAME) : join(path, `${name}${BESIDE_SUFFIX}`);
   const own = readManifestFile(fs, file);
-  if (own?.ok === true && own.manifest.save === manifest.save) return true;
+  if (own?.ok === true && own.manifest.save === manifest.save) {
+    assertWhole(store, { name, kind, manifest: own.manifest, manifestFile: file, path: join(path, name) });
+    return true;
+  }
   if (own === null && fs.stat(join(path, name)) === null) return false;
   throw new HoldfastError('NAME_TAKEN', {
     message: `${printable(join(path, name))} is there already, and it is not this checkpoint`,
     hint: 'Nothing is ever replaced. Move it away, or fetch into another folder.',
+  });
+}
+
+/** Its seal alone is no reason to say that it is here. */
+function assertWhole(store: OpenStore, here: Omit<SealedCheckpoint, 'root'>): void {
+  const problem = checkPresence(store, { ...here, root: here.kind === 'directory' ? here.path : store.path });
+  if (problem === null) return;
+  throw new HoldfastError('CHECKPOINT_NOT_GOOD', {
+    message: `${printable(here.path)} is this checkpoint, but not whole: ${problem.reason}`,
+    hint: 'Nothing is ever replaced. holdfast resume RUN moves a bad one to quarantine; then fetch it again.',
   });
 }
 

@@ -54,8 +54,7 @@ export function readRun(path: string, parts: Partial<World> = {}): Store {
 
 /**
  * Opens the folder of a run to write. The first to do so gives the run its identity: `.holdfast` appears in one step with everything in it,
- * so that two who come first at the same time agree. `run` is the identity a new run shall have; without one it is that of the checkpoints
- * that are sealed here already.
+ * so that two who come first at the same time agree. Where checkpoints are sealed already it is theirs; else `run`, when it is given.
  */
 export function openRun(path: string, parts: Partial<World> & { readonly run?: string } = {}): OpenStore {
   const { run: wanted, ...rest } = parts;
@@ -68,7 +67,7 @@ export function openRun(path: string, parts: Partial<World> & { readonly run?: s
   if (isCopy) throw copiesOnly(path);
   if (known !== null) return { ...world, path, run: known, isCopy };
   try {
-    return { ...world, path, isCopy, run: createRun(world, path, wanted ?? runOfSeals(readSeals(fs, path)) ?? world.makeId()) };
+    return { ...world, path, isCopy, run: createRun(world, path, runOfSeals(readSeals(fs, path)) ?? wanted ?? world.makeId()) };
   } catch (thrown) {
     throw storeError(thrown, 'make the store of the run in', path);
   }

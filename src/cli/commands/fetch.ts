@@ -36,7 +36,9 @@ export const fetch = defineCommand({
     else {
       const { state, path, files, bytes, receivedBytes } = report;
       const how = state === 'already' ? 'was here already' : `received ${formatBytes(receivedBytes)}`;
-      output.print(`${state === 'already' ? 'here   ' : 'fetched'}  ${printable(path)}  ${files} files, ${formatBytes(bytes)}; ${how}`);
+      output.print(
+        `${state === 'already' ? 'here   ' : 'fetched'}  ${printable(path)}  ${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}; ${how}`,
+      );
     }
     return EXIT.ok;
   },
