@@ -21,6 +21,7 @@ import { type Attempt, startAttempt } from './attempt.ts';
 import { commitSave } from './commit.ts';
 import { type DurableFs, realFs } from './durable-fs.ts';
 import { lastGood, startsFresh } from './last-good.ts';
+import { formatManifest, type Manifest } from './manifest.ts';
 import { prune } from './prune.ts';
 import { listQuarantine, quarantine, restore } from './quarantine.ts';
 import { rollBack } from './roll-back.ts';
@@ -125,6 +126,37 @@ describe('the last good checkpoint', () => {
     expect(existsSync(join(run.path, 'step-2'))).toBe(true);
     expect(await lastGood(run.store)).toMatchObject({ checkpoint: { name: 'step-2' }, level: 'deep', because: 'io-error' });
     expect(await lastGood(run.store)).toMatchObject({ checkpoint: { name: 'step-2' }, level: 'quick' });
+  });
+
+  it('is not dragged away by a manifest beside it that names it as a file of its own', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1);
+    const [sealed] = scan(run.store).sealed;
+    const files = [{ path: 'step-1', size: 1, crc32c: ['00000000'] }];
+    const manifest = { ...(sealed?.manifest as Manifest), step: 9, origin: 'adopted' as const, receipts: [], files };
+    writeFileSync(join(run.path, 'model.pt.holdfast.json'), formatManifest(manifest));
+    expect(await lastGood(run.store)).toMatchObject({ checkpoint: { name: 'step-1' }, skipped: [{ code: 'MANIFEST_OUTSIDE' }] });
+    expect(existsSync(join(run.path, 'step-1/shard-0'))).toBe(true);
+  });
+
+  it('is found beside a bad one that cannot be moved, and nothing of that attempt is left behind', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    truncateSync(join(run.path, 'step-2/shard-0'), 0);
+    const fs = {
+      ...realFs,
+      rename(from: string, to: string) {
+        if (from.endsWith('/step-2')) throw Object.assign(new Error('EBUSY'), { code: 'EBUSY' });
+        realFs.rename(from, to);
+      },
+    };
+    for (const _ of [1, 2]) {
+      expect(await lastGood({ ...run.store, fs })).toMatchObject({
+        checkpoint: { name: 'step-1' },
+        skipped: [{ name: 'step-2', quarantined: null }],
+      });
+    }
+    expect(readdirSync(join(run.path, '.holdfast/quarantine'))).toEqual([]);
   });
 
   it('lets a run start fresh only where nothing was sealed, or when a person has said so', async () => {

@@ -138,9 +138,9 @@ function skip(
   return { name, path, step: manifest?.step ?? null, attempt: manifest?.attempt ?? null, state, code, reason, quarantined };
 }
 
-const CANNOT_MOVE: ReadonlySet<string> = new Set(['STORE_NOT_WRITABLE', 'STORE_FULL', 'STORAGE_NOT_SUITED']);
+const CANNOT_MOVE: ReadonlySet<string> = new Set(['STORE_NOT_WRITABLE', 'STORE_FULL', 'STORE_FAILED', 'STORAGE_NOT_SUITED']);
 
-/** On a volume that cannot be written the bad one stays, and is passed by every time. */
+/** Where it cannot be moved (a volume that is not writable, a mount of its own) the bad one stays, and is passed by every time. */
 function moveAside(store: Store, checkpoint: SealedCheckpoint | BrokenSeal, why: { code: string; reason: string }): string | null {
   try {
     return quarantine(openForWriting(store), checkpoint, why)?.path ?? null;

@@ -4,6 +4,14 @@ import { join } from 'node:path';
 export const MANIFEST_NAME = 'holdfast.manifest.json';
 /** What the manifest of a checkpoint made of files beside others ends with: `model.pt.holdfast.json`. */
 export const BESIDE_SUFFIX = '.holdfast.json';
+/** The files of one TensorFlow checkpoint: `ckpt-300.index`, `ckpt-300.data-00000-of-00002`, … */
+const SET_MEMBER = /^(?<prefix>.+)\.(?:index|data-\d{5}-of-\d{5})$/s;
+
+/** What the files of the set begin with that this is one of, null when it is of none. */
+export function setOf(name: string): string | null {
+  return SET_MEMBER.exec(name)?.groups?.['prefix'] ?? null;
+}
+
 /** Everything else Holdfast keeps about a run, in the run's folder. */
 export const STORE_FOLDER = '.holdfast';
 

@@ -49,17 +49,27 @@ export function quarantine(store: OpenStore, bad: SealedCheckpoint | BrokenSeal,
   try {
     const id = makeEntry(store, bad.name, `${JSON.stringify(facts)}\n`);
     const entry = at.store(path, 'quarantine', id);
-    if (!moveOut(store, bad, entry)) {
-      fs.unlink(join(entry, 'reason.json'));
-      fs.rmdir(entry);
-      return null;
-    }
+    if (!movedInto(store, bad, entry)) return null;
     fs.fsyncFolder(entry);
     fs.fsyncFolder(path);
     const { schema: _, ...rest } = facts;
     return { id, path: join(entry, bad.name), ...rest };
   } catch (thrown) {
     throw storeError(thrown, 'quarantine', bad.path);
+  }
+}
+
+/** Where nothing came to lie in it the entry goes again. */
+function movedInto(store: OpenStore, bad: SealedCheckpoint | BrokenSeal, entry: string): boolean {
+  let isMoved = false;
+  try {
+    isMoved = moveOut(store, bad, entry);
+    return isMoved;
+  } finally {
+    if (!isMoved && store.fs.list(entry).length === 1) {
+      store.fs.unlink(join(entry, 'reason.json'));
+      store.fs.rmdir(entry);
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
+import { excerpt, printable } from '../../core/printable.ts';
 import { LIMITS } from '../limits.ts';
 import type { DurableFs } from './durable-fs.ts';
-import { BESIDE_SUFFIX, MANIFEST_NAME } from './layout.ts';
+import { BESIDE_SUFFIX, MANIFEST_NAME, setOf } from './layout.ts';
 import { type ParsedManifest, parseManifest } from './manifest.ts';
 import { isCode } from './store-error.ts';
 
@@ -38,13 +39,15 @@ function besideSeal(fs: DurableFs, folder: string, name: string): FoundSeal | nu
   const manifestFile = join(folder, name);
   const parsed = readManifestFile(fs, manifestFile);
   if (parsed === null) return null;
-  const deep = parsed.ok ? parsed.manifest.files.find(({ path }) => path.includes('/')) : undefined;
-  const reason = 'lies beside its files, but names some in other folders';
+  const own = name.slice(0, -BESIDE_SUFFIX.length);
+  // Whoever moves or deletes this checkpoint takes what it names: it speaks for its own files, and for nothing else that lies there.
+  const other = parsed.ok ? parsed.manifest.files.find(({ path }) => path !== own && setOf(path) !== own) : undefined;
+  const reason = `lies beside its files, but names "${excerpt(other?.path ?? '')}", which is not called like it`;
   return {
-    name: name.slice(0, -BESIDE_SUFFIX.length),
+    name: own,
     kind: 'files',
     manifestFile,
-    parsed: deep === undefined ? parsed : { ok: false, kind: 'outside', reason, run: null },
+    parsed: other === undefined ? parsed : { ok: false, kind: 'outside', reason, run: null },
   };
 }
 
@@ -60,7 +63,7 @@ export function readManifestFile(fs: DurableFs, file: string): FoundSeal['parsed
     return parseManifest(fs.readFile(file).toString('utf8'));
   } catch (thrown) {
     if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return null;
-    const reason = `cannot be read: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+    const reason = `cannot be read: ${printable(thrown instanceof Error ? thrown.message : String(thrown))}`;
     return { ok: false, kind: 'unreadable', reason, run: null };
   }
 }

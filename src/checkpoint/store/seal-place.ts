@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import type { DurableFs } from './durable-fs.ts';
-import { BESIDE_SUFFIX, MANIFEST_NAME, STORE_FOLDER } from './layout.ts';
+import { BESIDE_SUFFIX, MANIFEST_NAME, setOf, STORE_FOLDER } from './layout.ts';
 import type { Store } from './store.ts';
 import { type FoundFile, walkFiles } from './walk-files.ts';
 
@@ -25,9 +25,6 @@ export interface Listed {
   readonly folders: readonly string[];
 }
 
-/** The files of one TensorFlow checkpoint: `ckpt-300.index`, `ckpt-300.data-00000-of-00002`, … */
-const SET_MEMBER = /^(?<prefix>.+)\.(?:index|data-\d{5}-of-\d{5})$/s;
-
 /** What the user means by a path: a folder, a file, or any file of a set, or what its files begin with. */
 export function locate(store: Store, path: string): Place {
   const place = find(store, path);
@@ -45,7 +42,7 @@ function find({ fs, path: run }: Store, path: string): Place {
     case 'folder':
       return locateFolder(fs, run, path);
     case 'file':
-      return locateSet(fs, dirname(path), SET_MEMBER.exec(basename(path))?.groups?.['prefix'] ?? null) ?? locateFile(path);
+      return locateSet(fs, dirname(path), setOf(basename(path))) ?? locateFile(path);
     case 'other':
       throw notSealable(path, 'is neither a file nor a directory', 'Give the checkpoint itself, not a link to it.');
     case undefined: {
@@ -79,7 +76,7 @@ function locateSet(fs: DurableFs, root: string, prefix: string | null): Place | 
   return besideOthers(
     root,
     prefix,
-    fs.list(root).filter((name) => SET_MEMBER.exec(name)?.groups?.['prefix'] === prefix),
+    fs.list(root).filter((name) => setOf(name) === prefix),
   );
 }
 
