@@ -157,6 +157,13 @@ describe('a run that was sealed', () => {
 });
 
 describe('several checkpoints at once', () => {
+  it('do not all get one step', async () => {
+    using run = trainerRun();
+    const paths = STEPS.map((step) => join(run.path, `checkpoint-${step}`));
+    expect(await runCommand(['seal', '--step=5', ...paths])).toMatchObject({ code: 64, stdout: '' });
+    expect(await runCommand(['resume', run.path])).toMatchObject({ code: 3 });
+  });
+
   it('are sealed as far as they can be, with the reason for each that cannot', async () => {
     using run = trainerRun();
     truncateSync(join(run.path, 'checkpoint-4/optimizer.pt'), 10);

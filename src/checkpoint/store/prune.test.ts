@@ -4,13 +4,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sealSteps, stagedSave, testRun } from '../../../test/support/sealed-run.ts';
 import { VirtualClock } from '../../core/clock.ts';
-import { startAttempt } from './attempt.ts';
+import { type Attempt, startAttempt } from './attempt.ts';
 import { realFs } from './durable-fs.ts';
 import { lastGood } from './last-good.ts';
 import { listPins, pin, unpin } from './pins.ts';
 import { prune } from './prune.ts';
 import { planRetention, type Retention } from './retention.ts';
 import { findSealed, rollBack, undoRollback } from './roll-back.ts';
+import { beginSave } from './save.ts';
 import { scan, type SealedCheckpoint } from './scan.ts';
 
 const KEEP_ONE: Retention = { last: 1, every: null, withinMs: null };
@@ -247,6 +248,23 @@ describe('rolling back', () => {
     expect(undoRollback(run.store)).toBe(true);
     expect(undoRollback(run.store)).toBe(false);
     expect((await lastGood(run.store)).checkpoint?.name).toBe('step-2');
+  });
+
+  it('holds also for an attempt that starts before the decision is there', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    let restarted: Promise<Attempt> | null = null;
+    const fs = {
+      ...realFs,
+      rename(from: string, to: string) {
+        if (to.endsWith('/rollback.json')) restarted ??= startAttempt(run.store, { gang: 'restarted', maxWaitMs: 0 });
+        realFs.rename(from, to);
+      },
+    };
+    await rollBack({ ...run.store, fs }, findSealed(run.store, '1'));
+    const late = await (restarted as unknown as Promise<Attempt>);
+    expect(() => beginSave(run.store, late, { step: 3, worldSize: 1 })).toThrow(expect.objectContaining({ code: 'ATTEMPT_FENCED' }));
+    expect((await lastGood(run.store)).checkpoint?.name).toBe('step-1');
   });
 
   it('keeps what was rolled back until something sealed since then has taken its place', async () => {

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
-import { startAttempt } from './attempt.ts';
+import { newestAttempt, startAttempt } from './attempt.ts';
 import { checkSealed } from './check-sealed.ts';
 import { at } from './layout.ts';
 import { replaceFile } from './replace-file.ts';
@@ -28,15 +28,18 @@ export function findSealed(store: Store, wanted: string): SealedCheckpoint {
  */
 export async function rollBack(store: OpenStore, to: SealedCheckpoint | null, options: { signal?: AbortSignal } = {}): Promise<Rollback> {
   if (to !== null) await assertGood(store, to, options);
-  const { attempt } = await startAttempt(store, { gang: `rollback-${store.makeId()}`, maxWaitMs: 0, ...options });
   const target = to === null ? null : { name: to.name, attempt: to.manifest.attempt, step: to.manifest.step };
-  const rollback: Rollback = { to: target, throughAttempt: attempt - 1 };
-  try {
-    replaceFile(store.fs, at.rollbackFile(store.path), formatRollback(rollback), store.makeId());
-  } catch (thrown) {
-    throw storeError(thrown, 'roll back', store.path);
+  for (;;) {
+    const { attempt } = await startAttempt(store, { gang: `rollback-${store.makeId()}`, maxWaitMs: 0, ...options });
+    const rollback: Rollback = { to: target, throughAttempt: attempt - 1 };
+    try {
+      replaceFile(store.fs, at.rollbackFile(store.path), formatRollback(rollback), store.makeId());
+    } catch (thrown) {
+      throw storeError(thrown, 'roll back', store.path);
+    }
+    // One that started before the decision was there may go on from what it takes out: that one is fenced as well.
+    if (newestAttempt(store)?.attempt === attempt) return rollback;
   }
-  return rollback;
 }
 
 /** Forgets the decision; false when there was none. */

@@ -58,6 +58,9 @@ interface SealEvents {
 export async function sealPaths(paths: readonly string[], options: SealOptions & SealEvents): Promise<SealResult> {
   const sealed: SealedReport[] = [];
   const failed: FailedSeal[] = [];
+  if (options.step !== null && paths.length > 1) {
+    throw new HoldfastError('USAGE', { message: `--step names one checkpoint, not ${paths.length}`, hint: 'Seal them one by one.' });
+  }
   for (const path of paths) {
     try {
       const one = await sealPath(path, options);
