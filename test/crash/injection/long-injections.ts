@@ -37,10 +37,16 @@ export async function runInjections({ count, rng, subjects = SUBJECTS, signal, o
   while (tally.injections < count && !signal.aborted) {
     const subject = rng.pick(subjects);
     const shape = { bytes: rng.integer(100, 300_000), ranks: rng.integer(1, 4), isFirst: rng.next() < 0.3 };
-    await run(subject, shape, (possible) => Array.from({ length: PER_DRAWN_SUBJECT }, () => rng.pick(possible)));
+    await run(subject, shape, (possible) => draw(possible, rng));
   }
   const phases = subjects.flatMap((subject) => PHASES_OF[subject]);
   tally.faults.push(...thinPhases(tally, phases, LEAST_PER_PHASE));
   if (tally.pairsMade < tally.pairs) tally.faults.push(`${tally.pairs - tally.pairsMade} pairs of a use and a fault were never made`);
   return tally;
+}
+
+/** Each phase as often as any other, however few calls it has. */
+function draw(possible: readonly Planned[], rng: Rng): Planned[] {
+  const phases = [...Map.groupBy(possible, ({ phase }) => phase).values()];
+  return Array.from({ length: PER_DRAWN_SUBJECT }, () => rng.pick(rng.pick(phases)));
 }
