@@ -7,8 +7,9 @@ const STORE_TIMEOUT_MS = 5 * 60_000;
 const FRAMEWORK_TIMEOUT_MS = 20 * 60_000;
 
 /**
- * `npm test` runs unit, e2e and fuzz: they need Node and npm only. The crash suite (`npm run test:crash`) takes minutes and, for some of its
- * proofs, root and strace; the mounts suite (`npm run test:mounts`) mounts real file systems, as root; the stores suite
+ * `npm test` runs unit, e2e and fuzz: they need Node and npm only. The supervisor suite (`npm run test:supervisor`) runs trainers: Python 3,
+ * and root where a trainer is to be the first process. The crash suite (`npm run test:crash`) takes minutes and, for some of its proofs, root
+ * and strace; the mounts suite (`npm run test:mounts`) mounts real file systems, as root; the stores suite
  * (`npm run test:stores`) starts real object stores, built with Go; the frameworks suite (`npm run test:frameworks`) needs the real frameworks.
  */
 export default defineConfig({
@@ -38,6 +39,15 @@ export default defineConfig({
           include: ['test/fuzz/**/*.test.ts'],
           pool: 'forks',
           testTimeout: PROCESS_TIMEOUT_MS,
+        },
+      },
+      {
+        test: {
+          name: 'supervisor',
+          include: ['test/supervisor/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: PROCESS_TIMEOUT_MS,
+          hookTimeout: 5 * PROCESS_TIMEOUT_MS,
         },
       },
       {

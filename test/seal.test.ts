@@ -54,6 +54,7 @@ describe('a run that was sealed', () => {
     const again = await runCommand(['resume', run.path]);
     expect(again).toMatchObject({ code: 1, stdout: '' });
     expect(again.stderr).toContain('3 checkpoints in quarantine');
+    expect((await runCommand(['ls', run.path])).stdout).toContain('what was lies in quarantine');
     await runCommand(['rollback', run.path, '--fresh']);
     expect(await runCommand(['resume', run.path])).toMatchObject({ code: 3, stdout: '' });
   });

@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { trainerEnvironment, withResumeArgument } from './environment.ts';
 
-const FACTS = { socket: '/s/sdk', run: 'r', dir: '/run', attempt: 3, resume: null, graceMs: 45_500 } as const;
+const FACTS = { socket: '/s/sdk', run: 'r', dir: '/run', attempt: 3, resume: null, graceMs: 45_500, sdk: '/holdfast/python' } as const;
 
 describe('the environment of the trainer', () => {
   it('keeps what was there and adds what the trainer may want to know', () => {
     const env = trainerEnvironment({ PATH: '/bin', HOLDFAST_RESUME_PATH: '/old' }, FACTS);
     expect(env).toMatchObject({ PATH: '/bin', HOLDFAST_SOCKET: '/s/sdk', HOLDFAST_ATTEMPT: '3', TORCH_ELASTIC_SHUTDOWN_TIMEOUT: '46' });
     expect([env['HOLDFAST_RESUME_PATH'], env['HOLDFAST_RESUME_STEP']]).toEqual([undefined, undefined]);
+  });
+
+  it('finds the Python package behind everything that was told before', () => {
+    expect(trainerEnvironment({}, FACTS)['PYTHONPATH']).toBe('/holdfast/python');
+    expect(trainerEnvironment({ PYTHONPATH: '/mine' }, FACTS)['PYTHONPATH']).toBe('/mine:/holdfast/python');
   });
 
   it('names the checkpoint to resume from, and respects a time-out of torchrun that was set', () => {

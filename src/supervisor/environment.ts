@@ -6,6 +6,8 @@ export interface TrainerFacts {
   readonly attempt: number;
   readonly resume: { readonly path: string; readonly step: number } | null;
   readonly graceMs: number;
+  /** Folder of the Python package that comes with Holdfast. */
+  readonly sdk: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -25,6 +27,8 @@ export function trainerEnvironment(env: Environment, facts: TrainerFacts): Envir
     HOLDFAST_RUN: facts.run,
     HOLDFAST_DIR: facts.dir,
     HOLDFAST_ATTEMPT: String(facts.attempt),
+    // Last, so that what the user put there is found first: a trainer needs no installation to attach.
+    PYTHONPATH: env['PYTHONPATH'] ? `${env['PYTHONPATH']}:${facts.sdk}` : facts.sdk,
     [TORCHRUN_TIMEOUT]: env[TORCHRUN_TIMEOUT] ?? String(Math.ceil(facts.graceMs / 1000)),
   };
 }

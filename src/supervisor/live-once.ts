@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type Attempt, startAttempt } from '../checkpoint/store/attempt.ts';
 import { lastGood, startsFresh } from '../checkpoint/store/last-good.ts';
 import type { OpenStore } from '../checkpoint/store/store.ts';
@@ -188,8 +189,12 @@ async function findResume({ store, book }: LiveOptions, signal: AbortSignal): Pr
   });
 }
 
+/** Beside `src` in a clone, and beside `dist` in the package. */
+const SDK = join(import.meta.dirname, '..', '..', 'python');
+
 function startTrainer({ options, store, book, restart }: LiveOptions, { attempt, resume, place }: Prepared): Promise<Trainer> {
-  const facts = { socket: place.path, run: store.run, dir: store.path, attempt: attempt.attempt, resume, graceMs: options.grace.graceMs };
+  const { graceMs } = options.grace;
+  const facts = { socket: place.path, run: store.run, dir: store.path, attempt: attempt.attempt, resume, graceMs, sdk: SDK };
   const command = withResumeArgument(options.command, options.resumeArgument, resume?.path ?? null);
   const mark = `${attempt.gang}-${restart}`;
   return Trainer.start({ command, env: trainerEnvironment(options.env, facts), mark }).then((trainer) => {

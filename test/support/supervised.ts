@@ -55,7 +55,7 @@ export class Supervised {
     const [program = '', ...rest] = isFirst ? ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child', ...line] : line;
     this.#isFirst = isFirst;
     this.#child = spawn(program, rest, {
-      env: { PATH: process.env['PATH'], PYTHONPATH: join(ROOT, 'python'), PYTHONDONTWRITEBYTECODE: '1', ...env },
+      env: { PATH: process.env['PATH'], PYTHONDONTWRITEBYTECODE: '1', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const [stdout, stderr] = [this.#keep(this.#child.stdout), this.#keep(this.#child.stderr)];

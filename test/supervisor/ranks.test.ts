@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lastGood } from '../src/checkpoint/store/last-good.ts';
-import { readRun } from '../src/checkpoint/store/store.ts';
-import { ROOT } from './support/run-process.ts';
-import { Supervised } from './support/supervised.ts';
-import { tempFolder } from './support/temp-folder.ts';
+import { lastGood } from '../../src/checkpoint/store/last-good.ts';
+import { readRun } from '../../src/checkpoint/store/store.ts';
+import { ROOT } from '../support/run-process.ts';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const RANKS = join(ROOT, 'test/support/trainers/ranks.py');
 const WORLD = 3;

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ROOT, runProcess } from './support/run-process.ts';
+import { ROOT, runProcess } from '../support/run-process.ts';
 
 const PYTHON = join(ROOT, 'python');
 const OLDEST_MINOR = 9;

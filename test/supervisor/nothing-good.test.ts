@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { runCommand } from './support/run-command.ts';
-import { Supervised } from './support/supervised.ts';
-import { tempFolder } from './support/temp-folder.ts';
+import { runCommand } from '../support/run-command.ts';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 it('a trainer is not started from nothing while its run has checkpoints of which none is good', async () => {
   using folder = tempFolder();

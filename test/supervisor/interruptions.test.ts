@@ -2,12 +2,12 @@ import { connect } from 'node:net';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { lastGood } from '../src/checkpoint/store/last-good.ts';
-import { readRun } from '../src/checkpoint/store/store.ts';
-import { readLedger } from '../src/ledger/reader.ts';
-import { ROOT, runProcess } from './support/run-process.ts';
-import { Supervised, trainerCommand } from './support/supervised.ts';
-import { tempFolder } from './support/temp-folder.ts';
+import { lastGood } from '../../src/checkpoint/store/last-good.ts';
+import { readRun } from '../../src/checkpoint/store/store.ts';
+import { readLedger } from '../../src/ledger/reader.ts';
+import { ROOT, runProcess } from '../support/run-process.ts';
+import { Supervised, trainerCommand } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const EXAMPLE = join(ROOT, 'examples/stdlib/train.py');
 const EXAMPLE_RUN = ['python3', EXAMPLE, '400', '0.002'];

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lastGood } from '../src/checkpoint/store/last-good.ts';
-import { readRun } from '../src/checkpoint/store/store.ts';
-import { parseTerminationMessage } from '../src/domain/termination-message.ts';
-import type { EventOf, EventKind } from '../src/ledger/events.ts';
-import { readLedger } from '../src/ledger/reader.ts';
-import { isAlive, type Manner, Supervised, trainerCommand, whyNoNamespace } from './support/supervised.ts';
-import { tempFolder } from './support/temp-folder.ts';
+import { lastGood } from '../../src/checkpoint/store/last-good.ts';
+import { readRun } from '../../src/checkpoint/store/store.ts';
+import { parseTerminationMessage } from '../../src/domain/termination-message.ts';
+import type { EventOf, EventKind } from '../../src/ledger/events.ts';
+import { readLedger } from '../../src/ledger/reader.ts';
+import { isAlive, type Manner, Supervised, trainerCommand, whyNoNamespace } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const MANNERS = ['exits', 'ignores', 'dies', 'hangs', 'daemons'] as const satisfies readonly Manner[];
 /** Trainers that end when they are told get more time than they need; the others make the test wait for the deadline. */

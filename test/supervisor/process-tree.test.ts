@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { bash, LAUNCHER, runProcess } from './support/run-process.ts';
-import { isAlive, Supervised, trainerCommand, whyNoNamespace } from './support/supervised.ts';
-import { tempFolder } from './support/temp-folder.ts';
+import { bash, LAUNCHER, runProcess } from '../support/run-process.ts';
+import { isAlive, Supervised, trainerCommand, whyNoNamespace } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 /** Runs a command to its end in a new run. */
 async function holdfastRun(args: readonly string[], env: Readonly<Record<string, string>> = {}) {

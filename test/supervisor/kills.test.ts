@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readdirSync, readFileSync } from 'node:fs';
-import { lastGood } from '../src/checkpoint/store/last-good.ts';
-import { readRun } from '../src/checkpoint/store/store.ts';
-import { createRng, type Rng } from '../src/core/rng.ts';
-import { readLedger } from '../src/ledger/reader.ts';
-import { ROOT } from './support/run-process.ts';
-import { Supervised } from './support/supervised.ts';
-import { tempFolder } from './support/temp-folder.ts';
+import { lastGood } from '../../src/checkpoint/store/last-good.ts';
+import { readRun } from '../../src/checkpoint/store/store.ts';
+import { createRng, type Rng } from '../../src/core/rng.ts';
+import { readLedger } from '../../src/ledger/reader.ts';
+import { ROOT } from '../support/run-process.ts';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
 
 const WORLD = 2;
 const STEPS = 1500;
