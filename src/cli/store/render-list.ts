@@ -64,9 +64,11 @@ function row(checkpoint: ListedCheckpoint, style: Style, nowMs: number): readonl
   ];
 }
 
-function conclusion({ lastGood, checkpoints, broken }: ListReport, style: Style): string {
+function conclusion({ lastGood, checkpoints, broken, quarantined }: ListReport, style: Style): string {
   if (lastGood !== null) return `A run resumes from ${style.bold(printable(lastGood))}.`;
-  if (checkpoints.length + broken.length === 0) return 'Nothing is sealed here.';
+  if (checkpoints.length + broken.length === 0) {
+    return quarantined.length === 0 ? 'Nothing is sealed here.' : 'Nothing is sealed here any more: what was lies in quarantine.';
+  }
   if (checkpoints.length > 0 && checkpoints.every(({ isRolledBack }) => isRolledBack)) {
     return 'A run starts fresh: it was rolled back from everything that is sealed here. holdfast rollback RUN --undo takes that back.';
   }
