@@ -96,6 +96,11 @@ function isDamaged(thrown: unknown): boolean {
   return thrown instanceof RequestFailure && (thrown.reason === WRONG_BYTES || thrown.status === 400);
 }
 
+/** The store does not know the session any more: it ended, or was finished by a request whose answer was lost. */
+function isGone(thrown: unknown): boolean {
+  return thrown instanceof RequestFailure && (thrown.status === 404 || thrown.status === 410) && thrown.reason !== UPLOAD_GONE;
+}
+
 class ResumableUpload implements Upload {
   readonly isOrdered = true;
   readonly held: ReadonlySet<number>;
@@ -119,6 +124,7 @@ class ResumableUpload implements Upload {
       if (attempt > 1) await this.#ask();
       while (this.#reached < end) await this.#send(end, plan.size, body);
     }).catch((thrown: unknown) => {
+      if (isGone(thrown)) throw this.#dropped();
       // Bytes that were damaged on the way stay in the session: nobody may go on with it.
       if (!isDamaged(thrown)) throw thrown;
       this.#options.memory.delete(this.#options.name);
@@ -135,15 +141,15 @@ class ResumableUpload implements Upload {
   /** After a try that failed nobody knows how much of it arrived, except the store. */
   async #ask(): Promise<void> {
     const at = await persisted(this.#client, this.#session, this.#options.plan);
-    if (at === null) this.#options.memory.delete(this.#options.name);
-    if (at === null)
-      throw new RequestFailure({
-        message: 'the store has dropped the upload; run the command again',
-        reason: UPLOAD_GONE,
-        status: 410,
-        isTransient: false,
-      });
+    if (at === null) throw this.#dropped();
     this.#reached = at;
+  }
+
+  /** Nobody can go on with the session, so nobody shall try to. */
+  #dropped(): RequestFailure {
+    this.#options.memory.delete(this.#options.name);
+    const message = 'the store has dropped the upload; run the command again';
+    return new RequestFailure({ message, reason: UPLOAD_GONE, status: 410, isTransient: false });
   }
 
   async #send(end: number, total: number, body: PartBody): Promise<void> {
