@@ -1,11 +1,11 @@
-import { type Attempt, newestAttempt } from '../checkpoint/store/attempt.ts';
+import { type Attempt, fencedError, newestAttempt } from '../checkpoint/store/attempt.ts';
 import type { Sealed } from '../checkpoint/store/commit.ts';
 import type { Save } from '../checkpoint/store/save.ts';
 import type { OpenStore } from '../checkpoint/store/store.ts';
 import type { Clock } from '../core/clock.ts';
 import { formatBytes } from '../core/bytes.ts';
 import { formatDuration } from '../core/duration.ts';
-import { HoldfastError } from '../core/errors.ts';
+import type { HoldfastError } from '../core/errors.ts';
 import type { EventOf } from '../ledger/events.ts';
 import type { Book } from './book.ts';
 import { Measurements } from './measurements.ts';
@@ -169,12 +169,15 @@ export class Life implements SdkListener, SaveEvents {
   }
 
   onLost(step: number, error: Error): void {
-    const { book, onFenced } = this.#life;
+    const { book, onFenced, attempt } = this.#life;
+    // Whoever meets the fence first tells it in its own words: a rank only sees that its folder is gone.
+    const fenced = this.#isReplaced() ? fencedError(attempt.attempt, error) : null;
+    const { message } = fenced ?? error;
     this.ranks.settle();
-    book.complain(error);
-    this.#ended(step, 'failed', { bytes: null, writeMs: null, sealMs: null, problem: error.message });
+    book.complain(fenced ?? error);
+    this.#ended(step, 'failed', { bytes: null, writeMs: null, sealMs: null, problem: message });
     this.#settle({ isSealed: false, step, begunMs: this.#clock.monotonic() });
-    if (error instanceof HoldfastError && error.code === 'ATTEMPT_FENCED' && this.#isReplaced()) onFenced(error);
+    if (fenced !== null) onFenced(fenced);
   }
 
   /** A run's folder that is gone looks like one that was taken over; only a newer attempt is a reason to end. */
