@@ -55,7 +55,8 @@ export class HashPool {
   }
 
   #start(most: number): readonly HashWorker[] {
-    const wanted = Math.min(most, this.#maxThreads - 1, Math.max(1, availableParallelism() - 1)) - this.#workers.length;
+    // One thread more than there are cores: while one waits for the disk the others hash.
+    const wanted = Math.min(most, this.#maxThreads - 1, availableParallelism()) - this.#workers.length;
     if (wanted <= 0) return this.#workers;
     const count = Math.min(wanted, affordableWorkers());
     this.#workers = [...this.#workers, ...Array.from({ length: count }, () => new HashWorker())];
