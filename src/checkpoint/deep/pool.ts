@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { realClock } from '../../core/clock.ts';
 import { relieveMemory } from '../../core/memory.ts';
 import { hashBatch } from './hash-batch.ts';
 import type { Batch, TaskResult } from './task.ts';
@@ -16,6 +17,9 @@ const RESTING_BYTES = 150e6;
 /** Less than this is hashed by the main thread alone: starting others would take longer. */
 const INLINE_BYTES = 16 * 1024 * 1024;
 
+/** Bytes that one thread hashes of what lies in memory: slower ones come from a disk. */
+const MEMORY_BYTES_PER_MS = 2e6;
+
 /** Batches that lie with a worker: the one it does, and one so that it need not wait for the next. */
 const AHEAD = 2;
 
@@ -28,6 +32,8 @@ interface RunOptions {
 export class HashPool {
   readonly #maxThreads: number;
   #workers: readonly HashWorker[] = [];
+  /** Whether threads wait for the disk, so that one more than there are cores is worth it; null until the first bytes have shown it. */
+  #isWaiting: boolean | null = null;
 
   constructor(maxThreads: number = MAX_THREADS) {
     this.#maxThreads = maxThreads;
@@ -35,8 +41,13 @@ export class HashPool {
 
   /** Has the batches done, and hands the results over as they come. One run at a time. Returns early when the signal is raised. */
   async run(batches: readonly Batch[], { signal, onResults }: RunOptions): Promise<void> {
-    const workers = batches.reduce((sum, { bytes }) => sum + bytes, 0) > INLINE_BYTES ? this.#start(batches.length - 1) : [];
+    const isMuch = batches.reduce((sum, { bytes }) => sum + bytes, 0) > INLINE_BYTES;
     let next = 0;
+    if (isMuch && this.#isWaiting === null && batches[0] !== undefined) {
+      onResults(await this.#try(batches[0]), batches[0]);
+      next = 1;
+    }
+    const workers = isMuch ? this.#start(batches.length - 1) : [];
     const lane = async (hash: (batch: Batch) => Promise<readonly TaskResult[]>): Promise<void> => {
       for (let batch = batches[next++]; batch !== undefined && !signal.aborted; batch = batches[next++]) {
         const results = await hash(batch);
@@ -54,9 +65,17 @@ export class HashPool {
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
 
+  /** Hashes the first batch on this thread alone, to see how fast bytes come. */
+  async #try(batch: Batch): Promise<readonly TaskResult[]> {
+    const started = realClock.monotonic();
+    const results = await hashHere(batch);
+    this.#isWaiting = batch.bytes / (realClock.monotonic() - started) < MEMORY_BYTES_PER_MS;
+    return results;
+  }
+
   #start(most: number): readonly HashWorker[] {
-    // One thread more than there are cores: while one waits for the disk the others hash.
-    const wanted = Math.min(most, this.#maxThreads - 1, availableParallelism()) - this.#workers.length;
+    const threads = Math.max(2, availableParallelism()) + (this.#isWaiting === true ? 1 : 0);
+    const wanted = Math.min(most, this.#maxThreads - 1, threads - 1) - this.#workers.length;
     if (wanted <= 0) return this.#workers;
     const count = Math.min(wanted, affordableWorkers());
     this.#workers = [...this.#workers, ...Array.from({ length: count }, () => new HashWorker())];
