@@ -67,7 +67,7 @@ async function deepSuite(name: string, reference: string, mode: 'read' | 'hash',
   const ours = 'holdfast verify --deep';
   return {
     name,
-    description: `${FILES} files of ${FILE_BYTES / 2 ** 30} GiB by torch.save, ${prepare === null ? 'warm' : 'cold'} caches. holdfast and the reference are timed as processes, start-up included; torch.load and testzip without the start of Python and the import of torch.`,
+    description: `${FILES} files of ${FILE_BYTES / 2 ** 30} GiB by torch.save, ${prepare === null ? 'warm' : 'cold'} caches. holdfast and the reference (Node threads; CRC-32 by zlib) are timed as processes, start-up included; torch.load and testzip without the start of Python and the import of torch.`,
     rounds: prepare === null ? 7 : 5,
     reference,
     bytes: FILES * FILE_BYTES,

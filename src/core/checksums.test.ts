@@ -1,6 +1,7 @@
 import fc from 'fast-check';
+import { crc32 as zlibCrc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { fletcher32 } from './checksums.ts';
+import { crc32, fletcher32 } from './checksums.ts';
 
 describe('fletcher32', () => {
   it.each([
@@ -45,3 +46,12 @@ function slowFletcher32(bytes: Uint8Array): number {
 function carry(sum: number): number {
   return sum > 0xffff ? sum - 0xffff : sum;
 }
+
+it('the CRC-32 of long and of short pieces is the same, in whichever pieces it is taken', () => {
+  const bytes = Buffer.alloc(3 * 1024 * 1024 + 17, 'holdfast keeps');
+  const whole = zlibCrc32(bytes);
+  expect(crc32(bytes)).toBe(whole);
+  for (const cut of [1, 1000, 1024 * 1024, 2 * 1024 * 1024 + 3]) {
+    expect(crc32(bytes.subarray(cut), crc32(bytes.subarray(0, cut)))).toBe(whole);
+  }
+});

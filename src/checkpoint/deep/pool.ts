@@ -18,7 +18,7 @@ const RESTING_BYTES = 150e6;
 const INLINE_BYTES = 16 * 1024 * 1024;
 
 /** Bytes that one thread hashes of what lies in memory: slower ones come from a disk. */
-const MEMORY_BYTES_PER_MS = 2e6;
+const MEMORY_BYTES_PER_MS = 1e6;
 
 /** Batches that lie with a worker: the one it does, and one so that it need not wait for the next. */
 const AHEAD = 2;
