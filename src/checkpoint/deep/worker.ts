@@ -6,7 +6,7 @@ import type { Batch } from './task.ts';
 const port = parentPort;
 if (port === null) throw new Error('deep/worker.ts runs only as a worker thread');
 
-/** One batch after the other: they share a window, and are answered in order. */
+/** One batch after the other: whoever asks takes the answers in the order of the questions. */
 let last = Promise.resolve();
 
 port.on('message', (batch: Batch) => {
