@@ -174,9 +174,12 @@ function notStarted(failure: number | null): LifeEnd {
   return { saidFinished: false, isTerminating: true, trainer: null, failure, lastGoodStep: null };
 }
 
-/** Null: the run starts fresh. One that has checkpoints, none of them good, does not: its first save would outrank them all. */
-async function findResume({ store, book }: LiveOptions, signal: AbortSignal): Promise<Prepared['resume']> {
-  const found = await lastGood(store, { signal });
+/**
+ * Null: the run starts fresh. One that has checkpoints, none of them good, does not: its first save would outrank them all. Every byte is
+ * compared before the first trainer of a process: what happened to them since the last one ended, nobody has seen.
+ */
+async function findResume({ store, book, restart }: LiveOptions, signal: AbortSignal): Promise<Prepared['resume']> {
+  const found = await lastGood(store, { signal, level: restart === 0 ? 'deep' : 'auto' });
   const { checkpoint, skipped } = found;
   for (const { name, reason, code, quarantined } of skipped) {
     book.warn(`${name} was not taken: ${reason} [${code}]${quarantined === null ? '' : `; moved to ${quarantined}`}`);
