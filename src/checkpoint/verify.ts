@@ -37,12 +37,14 @@ export interface VerifyOptions {
   /** For `lastGood`: accept only checkpoints whose checksums were compared. */
   readonly requireChecked?: boolean;
   readonly onProgress?: (progress: Progress) => void;
+  /** Who has which file open for writing; by default every process is looked at, once. */
+  readonly writers?: () => ReadonlyMap<string, Writer>;
 }
 
 /** Verifies what lies at each path. Rejects with a {@link HoldfastError} when a path cannot be looked at, or with the signal's reason. */
 export async function verifyPaths(paths: readonly string[], options: VerifyOptions): Promise<VerifyReport> {
   for (const path of paths) assertVerifiable(path);
-  const writers = once(findWriters);
+  const writers = once(options.writers ?? findWriters);
   const reports: PathReport[] = [];
   const held: Held = { checkpoints: 0, evidence: 0 };
   const pool = new HashPool();

@@ -1,4 +1,5 @@
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import type { Clock } from '../../core/clock.ts';
 import { excerpt } from '../../core/printable.ts';
 
 /** A process that has a file open for writing. */
@@ -23,6 +24,23 @@ export function findWriters(): ReadonlyMap<string, Writer> {
     if (!Number.isInteger(pid) || pid === process.pid) continue;
     for (const identity of filesWrittenBy(pid)) if (!writers.has(identity)) writers.set(identity, { pid, command: commandOf(pid) });
   }
+  return writers;
+}
+
+/** How long what was seen of all processes may be taken for what is. */
+const RECENT_MS = 1000;
+const lastSeen = new WeakMap<Clock, { readonly atMs: number; readonly writers: ReadonlyMap<string, Writer> }>();
+
+/**
+ * The same, as it was at most a second ago: for those who look at many checkpoints, one after the other, and would look at every process of the
+ * machine for each. Whoever begins to write in that second is missed as if they began after the look; who is named may have ended since.
+ */
+export function recentWriters(clock: Clock): ReadonlyMap<string, Writer> {
+  const atMs = clock.monotonic();
+  const known = lastSeen.get(clock);
+  if (known !== undefined && atMs - known.atMs < RECENT_MS) return known.writers;
+  const writers = findWriters();
+  lastSeen.set(clock, { atMs, writers });
   return writers;
 }
 

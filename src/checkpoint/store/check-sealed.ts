@@ -3,7 +3,9 @@ import { printable } from '../../core/printable.ts';
 import { EVIDENCE_CODES, type EvidenceCode } from '../evidence/catalogue.ts';
 import type { Evidence } from '../evidence/evidence.ts';
 import { SourceError } from '../source/source-error.ts';
+import { findWriters, recentWriters } from '../source/writers.ts';
 import { decideVerdict, type Verdict } from '../verdict.ts';
+import type { VerifyOptions } from '../verify.ts';
 import { checksumFiles } from './checksum-files.ts';
 import type { DurableFs } from './durable-fs.ts';
 import type { SealedFile } from './manifest.ts';
@@ -55,7 +57,7 @@ export async function checkSealed(store: Store, sealed: SealedCheckpoint, level:
   if (level === 'seal') return { state: 'good', level, verdict: 'UNCHECKED', warning: null };
   const bytes = level === 'deep' ? await checkBytes(sealed, options) : null;
   if (bytes !== null) return bytes;
-  const look = await lookAtFormat(sealed, options);
+  const look = await lookAsOfNow(store, sealed, options);
   if ('state' in look) return look;
   if (wrongIn(look) === undefined) return good(level, look);
   return (level === 'deep' ? null : await checkBytes(sealed, options)) ?? weigh(sealed, look);
@@ -144,14 +146,26 @@ interface Look {
   readonly hasOptimizer: boolean;
 }
 
-async function lookAtFormat({ path, root, kind, manifest }: SealedCheckpoint, { signal }: CheckOptions): Promise<Look | Problem> {
+/** Nobody's checkpoint is passed by because of a writer that is gone: who is said to be at work is looked for again. */
+async function lookAsOfNow({ clock }: Store, sealed: SealedCheckpoint, options: CheckOptions): Promise<Look | Problem> {
+  const look = await lookAtFormat(sealed, () => recentWriters(clock), options);
+  return 'state' in look && look.state === 'busy' ? lookAtFormat(sealed, findWriters, options) : look;
+}
+
+async function lookAtFormat(
+  { path, root, kind, manifest }: SealedCheckpoint,
+  writers: NonNullable<VerifyOptions['writers']>,
+  { signal }: CheckOptions,
+): Promise<Look | Problem> {
   const given = kind === 'directory' ? path : join(root, manifest.files[0]?.path ?? '');
   // The readers of all formats: whoever has nothing to check, as a run that starts fresh, does not need them.
   const { verifyPaths } = await import('../verify.ts');
-  const report = await verifyPaths([given], { level: 'quick', signal: signal ?? new AbortController().signal }).catch((thrown: unknown) => {
-    if (thrown instanceof SourceError || isInputOutputError(thrown)) return null;
-    throw thrown;
-  });
+  const report = await verifyPaths([given], { level: 'quick', signal: signal ?? new AbortController().signal, writers }).catch(
+    (thrown: unknown) => {
+      if (thrown instanceof SourceError || isInputOutputError(thrown)) return null;
+      throw thrown;
+    },
+  );
   if (report === null) return unreadable('its structure cannot be read');
   const checkpoints = report.paths.flatMap((one) => one.checkpoints);
   const evidence = checkpoints.flatMap((checkpoint) => checkpoint.evidence).filter(({ code }) => !IGNORED.has(code));
