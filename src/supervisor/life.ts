@@ -11,6 +11,7 @@ import type { Book } from './book.ts';
 import { Measurements } from './measurements.ts';
 import type { RunOptions } from './options.ts';
 import { Ranks } from './ranks.ts';
+import { saveAlone } from './save-way.ts';
 import { SaveDesk, type SaveEvents, type SaveTimings } from './save-desk.ts';
 import { PROTOCOL, type SaveReason } from './sdk/protocol.ts';
 import type { Rank, SdkListener } from './sdk/server.ts';
@@ -59,7 +60,8 @@ export class Life implements SdkListener, SaveEvents {
     this.#clock = store.clock;
     this.measured = new Measurements(this.#clock.monotonic(), resume?.step ?? null, () => book.history(attempt.attempt));
     const { retention, env } = options;
-    this.desk = new SaveDesk({ store, attempt, retention, env, events: this, participants: () => this.ranks.all });
+    const way = saveAlone({ store, attempt, retention, env });
+    this.desk = new SaveDesk({ store, way, retention, events: this, participants: () => this.ranks.all });
   }
 
   /** The trainer said that the run is finished. */

@@ -1,12 +1,10 @@
-import type { Attempt } from '../checkpoint/store/attempt.ts';
-import { admitNextSave } from '../checkpoint/store/admit-next-save.ts';
-import { commitSave, type Sealed } from '../checkpoint/store/commit.ts';
+import type { Sealed } from '../checkpoint/store/commit.ts';
 import type { Retention } from '../checkpoint/store/retention.ts';
 import { prune } from '../checkpoint/store/prune.ts';
-import { abandonSave, beginSave, type Save, writeReceipt } from '../checkpoint/store/save.ts';
+import { abandonSave, type Save } from '../checkpoint/store/save.ts';
 import type { OpenStore } from '../checkpoint/store/store.ts';
-import { walkFiles } from '../checkpoint/store/walk-files.ts';
 import { HoldfastError, toError } from '../core/errors.ts';
+import type { SaveWay } from './save-way.ts';
 import type { Rank } from './sdk/server.ts';
 
 /** How long each phase of a save took. */
@@ -30,10 +28,9 @@ export interface SaveEvents {
 
 export interface DeskOptions {
   readonly store: OpenStore;
-  readonly attempt: Attempt;
-  /** What may be released to make room, and goes after each save; null: nothing. */
+  readonly way: SaveWay;
+  /** What goes after each save; null: nothing. */
   readonly retention: Retention | null;
-  readonly env: Readonly<Record<string, string | undefined>>;
   readonly events: SaveEvents;
   /** The ranks that take part in a save that begins now. */
   readonly participants: () => readonly Rank[];
@@ -162,11 +159,10 @@ export class SaveDesk {
   }
 
   async #open(state: State & { readonly kind: 'gathering' }): Promise<void> {
-    const { store, attempt, retention, env, events } = this.#options;
+    const { store, way, events } = this.#options;
     const { step, all } = state;
     try {
-      await admitNextSave(store, { retention, env, signal: this.#stop.signal });
-      const save = beginSave(store, attempt, { step, worldSize: all.length });
+      const save = await way.open(step, all, this.#stop.signal);
       if (this.#state !== state) return abandonSave(store, save);
       this.#enter({ kind: 'writing', save, missing: new Set(all), all, sinceMs: this.#now() });
       events.onBegun(save);
@@ -198,12 +194,11 @@ export class SaveDesk {
   }
 
   async #seal(save: Save, all: readonly Rank[], writeMs: number): Promise<void> {
-    const { store, retention, events } = this.#options;
+    const { store, way, retention, events } = this.#options;
     const { signal } = this.#stop;
     const startedMs = this.#now();
     try {
-      await writeReceipts(store, save, signal);
-      const sealed = commitSave(store, save);
+      const sealed = await way.seal(save, all, { writeMs, signal });
       const bytes = sealed.manifest.files.reduce((sum, { size }) => sum + size, 0);
       for (const rank of all) rank.send({ type: 'sealed', save: save.save, step: save.step, path: sealed.path });
       events.onSealed(sealed, { step: save.step, bytes, writeMs, sealMs: this.#now() - startedMs });
@@ -229,13 +224,6 @@ export class SaveDesk {
   #now(): number {
     return this.#options.store.clock.monotonic();
   }
-}
-
-/** All ranks have handed over, so that nobody writes any more: the first vouches for every file, the others for none. */
-async function writeReceipts(store: OpenStore, save: Save, signal: AbortSignal): Promise<void> {
-  if (save.worldSize === 1) return writeReceipt(store, save, { rank: 0, signal });
-  const files = walkFiles(store.fs, save.data).files.map(({ path }) => path);
-  for (let rank = 0; rank < save.worldSize; rank++) await writeReceipt(store, save, { rank, files: rank === 0 ? files : [], signal });
 }
 
 function refuse(rank: Rank, code: string, reason: string): void {
