@@ -1,5 +1,4 @@
 import { type Attempt, fencedError, newestAttempt } from '../checkpoint/store/attempt.ts';
-import type { Sealed } from '../checkpoint/store/commit.ts';
 import type { Save } from '../checkpoint/store/save.ts';
 import type { OpenStore } from '../checkpoint/store/store.ts';
 import type { Clock } from '../core/clock.ts';
@@ -15,6 +14,8 @@ import { saveAlone } from './save-way.ts';
 import { SaveDesk, type SaveEvents, type SaveTimings } from './save-desk.ts';
 import { PROTOCOL, type SaveReason } from './sdk/protocol.ts';
 import type { Rank, SdkListener } from './sdk/server.ts';
+import type { SealedSave, SealPhases } from './sealing/messages.ts';
+import type { Sealer } from './sealing/sealer.ts';
 
 /** What became of one save. */
 export interface SaveOutcome {
@@ -30,6 +31,7 @@ export interface LifeOptions {
   readonly attempt: Attempt;
   readonly resume: { readonly path: string; readonly step: number } | null;
   readonly book: Book;
+  readonly sealer: Sealer;
   /** A newer attempt has taken over: this one has to end. */
   readonly onFenced: (error: HoldfastError) => void;
 }
@@ -55,13 +57,13 @@ export class Life implements SdkListener, SaveEvents {
   #leaving: (() => void)[] = [];
 
   constructor(life: LifeOptions) {
-    const { options, store, attempt, resume, book } = life;
+    const { options, store, attempt, resume, book, sealer } = life;
     this.#life = life;
     this.#clock = store.clock;
     this.measured = new Measurements(this.#clock.monotonic(), resume?.step ?? null, () => book.history(attempt.attempt));
     const { retention, env } = options;
-    const way = saveAlone({ store, attempt, retention, env });
-    this.desk = new SaveDesk({ store, way, retention, events: this, participants: () => this.ranks.all });
+    const way = saveAlone({ store, attempt, retention, env, sealer });
+    this.desk = new SaveDesk({ store, way, sealer, retention, events: this, participants: () => this.ranks.all });
   }
 
   /** The trainer said that the run is finished. */
@@ -158,12 +160,12 @@ export class Life implements SdkListener, SaveEvents {
 
   onHandedOver(): void {}
 
-  onSealed(sealed: Sealed, timings: SaveTimings): void {
-    const { step, bytes, writeMs, sealMs } = timings;
+  onSealed(sealed: SealedSave, timings: SaveTimings): void {
+    const { step, bytes, writeMs, sealMs, phases } = timings;
     const now = this.#clock.monotonic();
     const begunMs = this.#begun?.atMs ?? now;
     this.measured.noteSealed(timings, begunMs);
-    this.#ended(step, 'sealed', { bytes, writeMs, sealMs, problem: null });
+    this.#ended(step, 'sealed', { bytes, writeMs, phases, problem: null });
     this.#life.book.say(
       `sealed step ${step} (${formatBytes(bytes)}, written in ${formatDuration(writeMs)}, sealed in ${formatDuration(sealMs)}): ${sealed.path}`,
     );
@@ -177,7 +179,7 @@ export class Life implements SdkListener, SaveEvents {
     const { message } = fenced ?? error;
     this.ranks.settle();
     book.complain(fenced ?? error);
-    this.#ended(step, 'failed', { bytes: null, writeMs: null, sealMs: null, problem: message });
+    this.#ended(step, 'failed', { bytes: null, writeMs: null, phases: null, problem: message });
     this.#settle({ isSealed: false, step, begunMs: this.#clock.monotonic() });
     if (fenced !== null) onFenced(fenced);
   }
@@ -198,15 +200,16 @@ export class Life implements SdkListener, SaveEvents {
     facts: {
       readonly bytes: number | null;
       readonly writeMs: number | null;
-      readonly sealMs: number | null;
+      readonly phases: SealPhases | null;
       readonly problem: string | null;
     },
   ): void {
-    const { bytes, writeMs, sealMs, problem } = facts;
+    const { bytes, writeMs, problem } = facts;
+    const { copyMs, checksumMs, commitMs } = facts.phases ?? { copyMs: null, checksumMs: null, commitMs: null };
     const begun = this.#begun;
     this.#begun = null;
     const totalMs = begun === null ? 0 : this.#clock.monotonic() - begun.atMs;
-    const phases = { totalMs, stallMs: writeMs, writeMs, copyMs: null, checksumMs: sealMs, commitMs: null };
+    const phases = { totalMs, stallMs: writeMs, writeMs, copyMs, checksumMs, commitMs };
     this.#life.book.record({ kind: 'save-ended', save: begun?.save ?? '', step, outcome, bytes, ...phases, problem });
   }
 

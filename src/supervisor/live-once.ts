@@ -18,6 +18,7 @@ import type { Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
 import { SdkServer } from './sdk/server.ts';
 import { makeSocketPlace, socketCandidates, type SocketPlace } from './sdk/socket-folder.ts';
+import type { Sealer } from './sealing/sealer.ts';
 import { Trainer } from './trainer.ts';
 
 /** The life that goes on now, for whoever has something to tell it. */
@@ -32,6 +33,7 @@ export interface LiveOptions {
   readonly book: Book;
   readonly notices: Notices;
   readonly current: CurrentLife;
+  readonly sealer: Sealer;
   readonly gang: string;
   /** How many lives this process has had before. */
   readonly restart: number;
@@ -79,9 +81,9 @@ interface Prepared {
 }
 
 async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEnd> {
-  const { options, store, book, current } = live;
+  const { options, store, book, current, sealer } = live;
   const fenced = Promise.withResolvers<HoldfastError>();
-  const life = new Life({ options, store, ...prepared, book, onFenced: (error) => fenced.resolve(error) });
+  const life = new Life({ options, store, ...prepared, book, sealer, onFenced: (error) => fenced.resolve(error) });
   const server = await SdkServer.listen(prepared.place.path, life);
   const stop = new AbortController();
   try {

@@ -73,7 +73,7 @@ export class Measurements {
     this.#pace = observeBusy(this.#pace, isBusy, nowMs);
   }
 
-  noteSealed(timings: SaveTimings, begunMs: number): void {
+  noteSealed(timings: Omit<SaveTimings, 'phases'>, begunMs: number): void {
     const { history, writes, seals } = this.#knowledge();
     this.#known = {
       history,

@@ -1,11 +1,11 @@
-import type { Sealed } from '../checkpoint/store/commit.ts';
 import type { Retention } from '../checkpoint/store/retention.ts';
-import { prune } from '../checkpoint/store/prune.ts';
 import { abandonSave, type Save } from '../checkpoint/store/save.ts';
 import type { OpenStore } from '../checkpoint/store/store.ts';
 import { HoldfastError, toError } from '../core/errors.ts';
 import type { SaveWay } from './save-way.ts';
 import type { Rank } from './sdk/server.ts';
+import type { SealedSave, SealPhases } from './sealing/messages.ts';
+import type { Sealer } from './sealing/sealer.ts';
 
 /** How long each phase of a save took. */
 export interface SaveTimings {
@@ -15,20 +15,24 @@ export interface SaveTimings {
   readonly writeMs: number;
   /** From then until it was sealed; the trainer goes on meanwhile. */
   readonly sealMs: number;
+  readonly phases: SealPhases;
 }
 
 /** Told as it happens. */
 export interface SaveEvents {
   onBegun(save: Save): void;
   onHandedOver(save: Save, writeMs: number): void;
-  onSealed(sealed: Sealed, timings: SaveTimings): void;
+  onSealed(sealed: SealedSave, timings: SaveTimings): void;
   /** The save came to nothing; every earlier checkpoint is as it was. `step` is what it would have been. */
   onLost(step: number, error: Error): void;
+  /** Something beside the saves went wrong. */
+  onDefect(thrown: unknown): void;
 }
 
 export interface DeskOptions {
   readonly store: OpenStore;
   readonly way: SaveWay;
+  readonly sealer: Sealer;
   /** What goes after each save; null: nothing. */
   readonly retention: Retention | null;
   readonly events: SaveEvents;
@@ -194,15 +198,15 @@ export class SaveDesk {
   }
 
   async #seal(save: Save, all: readonly Rank[], writeMs: number): Promise<void> {
-    const { store, way, retention, events } = this.#options;
+    const { store, way, events } = this.#options;
     const { signal } = this.#stop;
     const startedMs = this.#now();
     try {
       const sealed = await way.seal(save, all, { writeMs, signal });
-      const bytes = sealed.manifest.files.reduce((sum, { size }) => sum + size, 0);
-      for (const rank of all) rank.send({ type: 'sealed', save: save.save, step: save.step, path: sealed.path });
-      events.onSealed(sealed, { step: save.step, bytes, writeMs, sealMs: this.#now() - startedMs });
-      if (retention !== null) await prune(store, { retention, signal });
+      const { path, bytes, phases } = sealed;
+      for (const rank of all) rank.send({ type: 'sealed', save: save.save, step: save.step, path });
+      events.onSealed(sealed, { step: save.step, bytes, writeMs, sealMs: this.#now() - startedMs, phases });
+      await this.#prune();
     } catch (thrown) {
       const error = toError(thrown);
       abandonSave(store, save);
@@ -210,6 +214,18 @@ export class SaveDesk {
       events.onLost(save.step, error);
     } finally {
       this.#enter(IDLE);
+    }
+  }
+
+  /** What may go goes after each save. That it could not is told; the save is sealed all the same. */
+  async #prune(): Promise<void> {
+    const { sealer, retention, events } = this.#options;
+    const { signal } = this.#stop;
+    if (retention === null || signal.aborted) return;
+    try {
+      await sealer.prune({ kind: 'prune', retention }, { signal });
+    } catch (thrown) {
+      if (!signal.aborted) events.onDefect(thrown);
     }
   }
 

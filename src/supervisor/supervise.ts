@@ -14,6 +14,7 @@ import { watchNoticeFile } from './notice-file.ts';
 import { Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
 import { type CurrentLife, liveOnce } from './live-once.ts';
+import { Sealer } from './sealing/sealer.ts';
 import { hearSignals, type SignalHub } from './signals.ts';
 import { torchrunWarning } from './torchrun.ts';
 
@@ -34,6 +35,7 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
   const { clock, hub, say, shout } = world;
   const current: CurrentLife = { life: null, trainer: null };
   const over = new AbortController();
+  let sealer: Sealer | null = null;
   const notices = new Notices(clock, options.grace, (notice) => onNotice(notice, book, current));
   const book = new Book({ dir: options.dir, node: options.node, clock, terminationLog: options.terminationLog, say, shout });
   const stopHearing = hearSignals(hub, (signal) => notices.hear(signal));
@@ -47,8 +49,10 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
     }
     makeFolder(options.dir);
     const store = openRun(options.dir, { clock });
-    return await liveOn({ options, store, book, notices, current, gang: randomUUID });
+    sealer = new Sealer({ dir: store.path, clock });
+    return await liveOn({ options, store, book, notices, current, sealer, gang: randomUUID });
   } finally {
+    await sealer?.close();
     over.abort();
     stopHearing();
     await book.close();

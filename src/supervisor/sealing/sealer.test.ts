@@ -1,0 +1,87 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { tempFolder } from '../../../test/support/temp-folder.ts';
+import { startAttempt } from '../../checkpoint/store/attempt.ts';
+import { beginSave, type Save } from '../../checkpoint/store/save.ts';
+import { openRun, type OpenStore } from '../../checkpoint/store/store.ts';
+import { realClock } from '../../core/clock.ts';
+import { Sealer } from './sealer.ts';
+
+const { signal } = new AbortController();
+let sealer: Sealer | null = null;
+afterEach(() => sealer?.close());
+
+/** A save of one file in a new run below the folder, as a rank hands it over. */
+async function handedOver(folder: string): Promise<{ readonly store: OpenStore; readonly save: Save }> {
+  const dir = join(folder, 'run');
+  mkdirSync(dir);
+  const store = openRun(dir);
+  const save = beginSave(store, await startAttempt(store, { gang: 'a' }), { step: 7, worldSize: 1 });
+  writeFileSync(join(save.data, 'state'), 'everything');
+  return { store, save };
+}
+
+/** A thread with this program in place of the real one. */
+function makeSealer(dir: string, program?: string): Sealer {
+  sealer = new Sealer({ dir, clock: realClock, ...(program === undefined ? {} : { program: new URL(`data:text/javascript,${program}`) }) });
+  return sealer;
+}
+
+describe('the thread that seals', () => {
+  it('seals a save, tells its bytes on the way, and prunes', async () => {
+    using folder = tempFolder();
+    const { store, save } = await handedOver(folder.path);
+    const told: number[] = [];
+    const made = makeSealer(store.path);
+    const sealed = await made.seal({ kind: 'seal', save, image: null }, { signal, onBytes: (done, total) => told.push(done, total) });
+    expect(sealed).toMatchObject({ name: 'step-7', path: join(store.path, 'step-7'), bytes: 10 });
+    expect(told).toEqual([10, 10]);
+    await made.prune({ kind: 'prune', retention: { last: 1, every: null, withinMs: null } }, { signal });
+    expect(readdirSync(store.path)).toContain('step-7');
+  });
+
+  it('says why a save came to nothing as the store says it', async () => {
+    using folder = tempFolder();
+    const { store, save } = await handedOver(folder.path);
+    await startAttempt(store, { gang: 'b' });
+    const lost = makeSealer(store.path).seal({ kind: 'seal', save, image: null }, { signal });
+    await expect(lost).rejects.toMatchObject({ code: 'ATTEMPT_FENCED', hint: expect.stringContaining('newer attempt') as string });
+  });
+
+  it.each([
+    ['ends', 'process.exit()'],
+    ['throws', 'throw new Error("out of order")'],
+    [
+      'throws in the middle of it',
+      'import { parentPort } from "node:worker_threads"; parentPort.on("message", () => { throw new Error("out of order") })',
+    ],
+  ])('that %s loses its work, loudly, and nothing else', async (_, program) => {
+    using folder = tempFolder();
+    const { store, save } = await handedOver(folder.path);
+    const broken = makeSealer(store.path, program);
+    await expect(broken.seal({ kind: 'seal', save, image: null }, { signal })).rejects.toMatchObject({
+      code: 'SAVE_INCOMPLETE',
+      message: expect.stringMatching(/the thread that seals is gone: (it ended|out of order)/) as string,
+    });
+    expect(existsSync(save.data)).toBe(true);
+  });
+
+  it('that waits for its disk for ever keeps nobody waiting, and can be given up', async () => {
+    using folder = tempFolder();
+    const { store, save } = await handedOver(folder.path);
+    const stuck = makeSealer(
+      store.path,
+      'import { parentPort } from "node:worker_threads"; parentPort.on("message", () => { parentPort.postMessage({ type: "bytes", done: 1, total: 9 }); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) })',
+    );
+    const stop = new AbortController();
+    const begun = Promise.withResolvers<void>();
+    const seal = stuck.seal({ kind: 'seal', save, image: null }, { signal: stop.signal, onBytes: () => begun.resolve() });
+    const lost = expect(seal).rejects.toThrow('no time left');
+    // This thread hears of it while the other one sleeps for good.
+    await begun.promise;
+    stop.abort(new Error('no time left'));
+    await stuck.close();
+    await lost;
+  });
+});
