@@ -3,14 +3,18 @@
 import json
 import os
 import queue
+import shutil
 import socket
 import tempfile
 import threading
+import weakref
 
 
 class FakeSupervisor:
     def __init__(self, resume=None, every_steps=None, protocol="holdfast.sdk/1"):
         self.folder = tempfile.mkdtemp(prefix="holdfast-sdk-")
+        # At the latest when the process ends: a test may have handed out folders in it.
+        weakref.finalize(self, shutil.rmtree, self.folder, True)
         self.path = os.path.join(self.folder, "sdk")
         self.heard = queue.Queue()
         self.answers = {

@@ -1,0 +1,165 @@
+"""A data loader that knows where it is, and can go on there."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Union
+
+import torch
+from torch.utils.data import DataLoader, IterableDataset
+
+from ._torch_order import seeded_loader
+from ._torch_random import Stream, mix
+
+
+class Batches:
+    """The batches of a loader, epoch by epoch.
+
+    Each iteration is one epoch, as with the loader itself. The first one after :meth:`load_state_dict` goes on in the middle of the epoch that
+    was being read then, with the same shuffling and, whatever the number of workers, the same random numbers for every batch.
+
+    Of a ``torch.utils.data.DataLoader`` over a map-style dataset what was trained already is skipped without being read. Anything else is
+    iterated from the start of the epoch, and what was trained already is read again and thrown away.
+    """
+
+    def __init__(self, loader: Iterable[Any]) -> None:
+        self._source = _source_of(loader)
+        self._seed: Optional[int] = None
+        self._is_fresh = True
+        self._is_loaded = False
+        self._generators: List[torch.Tensor] = []
+        self.epoch = 0
+        """The epoch that is being read, from 0."""
+        self.position = 0
+        """How many batches of it were handed out."""
+
+    def __len__(self) -> int:
+        return len(self._source)
+
+    def __iter__(self) -> Iterator[Any]:
+        self._begin()
+        seed = self._seed if self._seed is not None else 0
+        return self._run(self._source.open(mix(seed, self.epoch), self.epoch, self.position))
+
+    def forever(self) -> Iterator[Any]:
+        """The batches of this epoch, the next one, and so on without end."""
+        while True:
+            before = self.position if self._is_loaded else 0
+            yield from self
+            if self.position == 0 and before == 0:
+                raise ValueError("the loader has no batches")
+
+    def state_dict(self) -> Dict[str, Any]:
+        return {"seed": self._seed, "epoch": self.epoch, "position": self.position, "generators": list(self._generators)}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        self._seed = state["seed"]
+        self.epoch = int(state["epoch"])
+        self.position = int(state["position"])
+        self._generators = list(state["generators"])
+        # A state from before the first batch is a fresh start.
+        self._is_loaded = self._seed is not None
+
+    def leave_finished(self) -> None:
+        """When all batches of the epoch were handed out already, the next iteration is the next epoch instead of an empty one."""
+        if self._is_loaded and self.position >= len(self._source):
+            self._is_loaded = self._is_fresh = False
+
+    def _begin(self) -> None:
+        if self._seed is None:
+            self._seed = int(torch.empty((), dtype=torch.int64).random_().item())
+        if self._is_loaded:
+            self._source.put_generators(self._generators)
+        else:
+            self.epoch += 0 if self._is_fresh else 1
+            self.position = 0
+            self._generators = self._source.generators()
+        self._is_fresh = self._is_loaded = False
+
+    def _run(self, batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            self.position += 1
+            yield batch
+
+
+class Source:
+    """Where batches come from; the generators among its parts are set back to the start of an epoch that is opened again."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def open(self, seed: int, epoch: int, skip: int) -> Iterator[Any]:
+        """The batches of an epoch without the first ones."""
+        set_epoch(self._loader, epoch)
+        stream = Stream(mix(seed, 1))
+        with stream:
+            batches = iter(self._skipping(epoch, skip))
+        return self._run(batches, stream, 0 if self._skips else skip)
+
+    def generators(self) -> List[torch.Tensor]:
+        return [generator.get_state() for generator in self._own_generators()]
+
+    def put_generators(self, states: List[torch.Tensor]) -> None:
+        for generator, state in zip(self._own_generators(), states):
+            generator.set_state(state)
+
+    _skips = False
+    """Whether :meth:`_skipping` leaves out the first ones without reading them."""
+
+    def _skipping(self, epoch: int, skip: int) -> Iterable[Any]:
+        del epoch, skip
+        return self._loader  # type: ignore[no-any-return]
+
+    def _run(self, batches: Iterator[Any], stream: Stream, skip: int) -> Iterator[Any]:
+        while True:
+            try:
+                with stream:
+                    batch = next(batches)
+            except StopIteration:
+                return
+            if skip > 0:
+                skip -= 1
+            else:
+                yield batch
+
+    def _own_generators(self) -> List[torch.Generator]:
+        loader = self._loader
+        sampler, batch_sampler = getattr(loader, "sampler", None), getattr(loader, "batch_sampler", None)
+        owners = [loader, sampler, batch_sampler, getattr(batch_sampler, "sampler", None)]
+        found = [getattr(owner, "generator", None) for owner in owners]
+        found.append(getattr(loader, "synchronized_generator", None))
+        unique = {id(one): one for one in found if isinstance(one, torch.Generator)}
+        return list(unique.values())
+
+
+class _SeededSource(Source):
+    """A plain loader over a map-style dataset: every batch has a seed of its own, and skipping reads nothing."""
+
+    def __init__(self, loader: "DataLoader[Any]") -> None:
+        super().__init__(loader)
+        self._seeded, self._order, self._generator = seeded_loader(loader)
+
+    def open(self, seed: int, epoch: int, skip: int) -> Iterator[Any]:
+        set_epoch(self._loader, epoch)
+        self._order.begin(seed, skip)
+        self._generator.manual_seed(mix(seed, 3))
+        return iter(self._seeded)
+
+
+def set_epoch(loader: Any, epoch: int) -> None:
+    """A distributed sampler shuffles by the number of the epoch, if somebody tells it."""
+    sampler, batch_sampler = getattr(loader, "sampler", None), getattr(loader, "batch_sampler", None)
+    for part in (loader, sampler, batch_sampler, getattr(batch_sampler, "sampler", None)):
+        tell = getattr(part, "set_epoch", None)
+        if callable(tell):
+            tell(epoch)
+
+
+def _source_of(loader: Union[Source, Iterable[Any]]) -> Source:
+    if isinstance(loader, Source):
+        return loader
+    if type(loader) is DataLoader and not isinstance(loader.dataset, IterableDataset):
+        return _SeededSource(loader)
+    return Source(loader)

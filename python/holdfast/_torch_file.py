@@ -1,0 +1,93 @@
+"""Files of tensors, written without the checksum that torch never reads, and loaded without executing anything."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import OrderedDict
+from typing import Any, Iterator, List, Tuple, Union
+
+import torch
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size)
+_lock = threading.Lock()
+_inside = 0
+_before = True
+
+
+def save(obj: Any, path: Union[str, "os.PathLike[str]"]) -> None:
+    """``torch.save`` without the CRC-32 of every record.
+
+    ``torch.load`` never compares it, and computing it costs more than half of the speed of a fast disk. A sealed checkpoint has
+    checksums of its own, which are compared before anybody resumes from it.
+    """
+    with without_crc():
+        torch.save(obj, path)
+
+
+def load(path: Union[str, "os.PathLike[str]"]) -> Any:
+    """What :func:`save` wrote, on the CPU. A file that would execute something is refused (``weights_only``)."""
+    return torch.load(path, map_location="cpu", weights_only=True)
+
+
+@contextlib.contextmanager
+def without_crc() -> Iterator[None]:
+    """In the block ``torch.save`` computes no CRC-32; afterwards it does what it did before, also when several threads save at once.
+
+    The switch is torch's, for the thread in newer versions and for the whole process in older ones. A torch that has none (before 2.6)
+    computes it as ever.
+    """
+    global _inside, _before
+    switch = getattr(torch.serialization, "set_crc32_options", None)
+    if switch is None:
+        yield
+        return
+    with _lock:
+        mine = torch.serialization.get_crc32_options()
+        if _inside == 0:
+            _before = mine
+        _inside += 1
+        switch(False)
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            # Where the switch is the process's, whoever came second has found it off; the last one out puts it back.
+            switch(mine or (_before and _inside == 0))
+
+
+def plain(value: Any, name: str) -> Any:
+    """The value with everything in it that :func:`load` will take; raises TypeError, naming the place, for what it would refuse.
+
+    Found out now, an error costs a save; found out by the resume, it would cost the run.
+    """
+    if isinstance(value, torch.Tensor):
+        _refuse_sharded(value, name)
+        return value
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
+        return value.item()
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, (dict, list, tuple, set)):
+        return _plain_container(value, name)
+    raise TypeError(
+        f"{name} is a {type(value).__module__}.{type(value).__qualname__}, which torch.load(weights_only=True) refuses: "
+        "save tensors, numbers, strings and containers of them"
+    )
+
+
+def _plain_container(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        items: List[Tuple[Any, Any]] = [(plain(key, f"a key of {name}"), plain(one, f"{name}[{key!r}]")) for key, one in value.items()]
+        return OrderedDict(items) if isinstance(value, OrderedDict) else dict(items)
+    parts = [plain(one, f"{name}[{number}]") for number, one in enumerate(value)]
+    if isinstance(value, list):
+        return parts
+    return tuple(parts) if isinstance(value, tuple) else set(parts)
+
+
+def _refuse_sharded(value: torch.Tensor, name: str) -> None:
+    if hasattr(value, "full_tensor") or hasattr(value, "local_shards"):
+        raise TypeError(f"{name} is sharded over several ranks, and one file cannot hold it: save it with holdfast.dcp")
