@@ -4,7 +4,7 @@
  */
 export const LAYERS: readonly (readonly string[])[] = [
   ['cli', 'dashboard'],
-  ['drill', 'why', 'whatif', 'lint', 'plan', 'grace'],
+  ['demo', 'drill', 'why', 'whatif', 'lint', 'plan', 'grace'],
   ['operator', 'cluster', 'supervisor', 'queue'],
   ['checkpoint', 'kube', 'ledger'],
   ['domain'],

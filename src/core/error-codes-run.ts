@@ -20,4 +20,22 @@ export const RUN_ERROR_CODES = {
     explain:
       'The trainer speaks with the supervisor through a Unix socket in a private folder. The system bounds its path to about a hundred bytes, and the folder must be writable. Set TMPDIR to a short path of a writable folder; on a read-only root file system mount an emptyDir at /tmp. No trainer was started.',
   },
+  NO_PYTHON: {
+    exit: EXIT.noRuntime,
+    title: 'There is no Python 3 for the demo',
+    explain:
+      '`holdfast demo` interrupts a trainer that is written in Python and needs nothing but its standard library: `python3` on the PATH, 3.9 or newer. Nothing else in Holdfast needs Python.',
+  },
+  DEMO_FAILED: {
+    exit: EXIT.noRuntime,
+    title: 'The trainer of the demo does not run',
+    explain:
+      'The example trainer did not come to its end even when nobody interrupted it, so nothing could be shown. The message carries the last line it printed; mostly the Python of the PATH is broken or incomplete.',
+  },
+  STATUS_FAILED: {
+    exit: EXIT.notWritten,
+    title: 'The status of a run cannot be served',
+    explain:
+      '`holdfast run --status` could not listen there: the port is taken, needs more rights, or the address is not one of this machine. The trainer runs on without it. Choose another port, or `--status=0` for any that is free, which is then told.',
+  },
 } as const;

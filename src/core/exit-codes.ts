@@ -31,7 +31,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   fenced: 'A newer attempt of the run has taken over; what this one wanted to commit was refused.',
   usage: 'The command line was not understood. Nothing was done.',
   noInput: 'A path does not exist or cannot be read.',
-  noRuntime: 'The launcher found no Node.js that is new enough, or the installation is incomplete.',
+  noRuntime: 'The launcher found no Node.js that is new enough, `demo` no Python 3, or the installation is incomplete.',
   internal: 'A defect in Holdfast. Please report it.',
   notWritten:
     'Something could not be written (no permission, a read-only or full volume, an I/O error). What was sealed before is as it was.',

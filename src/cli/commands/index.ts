@@ -8,6 +8,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./run.ts')).run,
   },
   {
+    name: 'demo',
+    summary: 'What is this for? A trainer is interrupted, bare and under holdfast run',
+    load: async () => (await import('./demo.ts')).demo,
+  },
+  {
     name: 'verify',
     summary: 'Is this checkpoint whole, and could a run resume from it?',
     load: async () => (await import('./verify.ts')).verify,

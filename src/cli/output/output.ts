@@ -1,6 +1,7 @@
 import { printableJson } from '../../core/printable.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { GlobalValues } from '../global-options.ts';
+import { createLiveBlock, type LiveBlock } from './live-block.ts';
 import { createProgress, type Progress } from './progress.ts';
 import type { TextStream } from './stream.ts';
 import { createStyle, type Style } from './style.ts';
@@ -15,6 +16,8 @@ export interface Output {
   /** Columns that text for people may take. */
   readonly columns: number;
   readonly progress: Progress;
+  /** A part of the result that is drawn while it comes about. */
+  readonly block: LiveBlock;
   /** Prints lines of the result. */
   print(...lines: readonly string[]): void;
   /** Prints the result as JSON. */
@@ -49,6 +52,7 @@ export function createOutput({ stdout, stderr, env, clock, values }: OutputOptio
     // A terminal that does not know its width says 0.
     columns: Math.min(WIDEST, stdout.columns || PIPE_COLUMNS),
     progress,
+    block: createLiveBlock(stdout),
     print,
     printJson: (value) => print(printableJson(JSON.stringify(value, null, 2))),
     note(text) {

@@ -1,0 +1,74 @@
+import type { Clock } from '../../core/clock.ts';
+import { outcomeOf, stepsLost } from '../../demo/claims.ts';
+import { type DemoReport, playDemo } from '../../demo/demo.ts';
+import type { Lane } from '../../demo/play.ts';
+import { SCENES } from '../../demo/scenes.ts';
+import type { Output } from '../output/output.ts';
+import { closingLines, openingLines, sceneLines } from './render-demo.ts';
+
+interface ShowOptions {
+  readonly output: Output;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+  readonly keeps: boolean;
+}
+
+/** Plays the demo before whoever watches; true when everything held. */
+export async function showDemo({ output, clock, env, signal, keeps }: ShowOptions): Promise<boolean> {
+  const look = { style: output.style, columns: output.columns };
+  const isShown = !output.json && !output.quiet;
+  let twin = '';
+  const numberOf = (id: string): number => SCENES.findIndex((scene) => scene.id === id) + 1;
+  const report = await playDemo({
+    scenes: SCENES,
+    env,
+    clock,
+    signal,
+    keeps,
+    audience: {
+      begins(python, learned) {
+        twin = learned;
+        if (isShown) output.print(...openingLines(python, look));
+      },
+      changes(scene, lanes) {
+        if (isShown) output.block.draw(sceneLines(numberOf(scene.id), { scene, lanes, twin }, look));
+      },
+      ends({ scene, ...lanes }) {
+        if (isShown) output.block.settle(sceneLines(numberOf(scene.id), { scene, lanes, twin }, look));
+      },
+    },
+  });
+  if (output.json) output.printJson(demoData(report));
+  else output.print(...closingLines(report, look));
+  return report.scenes.every(({ claims }) => claims.every(({ held }) => held));
+}
+
+/** What `demo --json` prints. */
+function demoData({ python, twin, scenes, folder, elapsedMs }: DemoReport) {
+  return {
+    schema: 'holdfast.demo/1',
+    python,
+    twin,
+    elapsedMs: Math.round(elapsedMs),
+    folder,
+    scenes: scenes.map(({ scene, bare, holdfast, claims }) => ({
+      id: scene.id,
+      title: scene.title,
+      claims,
+      bare: laneData(bare, twin),
+      holdfast: laneData(holdfast, twin),
+    })),
+    held: scenes.every(({ claims }) => claims.every(({ held }) => held)),
+  };
+}
+
+function laneData(lane: Lane, twin: string) {
+  return {
+    outcome: outcomeOf(lane, twin),
+    stepsLost: stepsLost(lane),
+    decision: lane.decision,
+    complaint: lane.complaint,
+    lives: lane.lives.map(({ from, at, code, result, saves, refused }) => ({ from, reached: at, exitCode: code, result, saves, refused })),
+  };
+}
