@@ -42,7 +42,7 @@ export async function admitNextSave(store: OpenStore, next: NextSave): Promise<A
   const possible = releasedBy(await prune(store, { ...how, isDryRun: true }));
   const planned = admit(store, next, need, possible);
   if (planned.kind === 'refused') throw refusal(store, planned);
-  const pruned = await prune(store, how);
+  const pruned = await prune(store, { ...how, isRoomNeeded: true });
   const admission = admit(store, next, need, { bytes: 0, files: 0 });
   if (admission.kind !== 'fits') throw refusal(store, admission);
   return { admission, pruned };

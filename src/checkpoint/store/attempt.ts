@@ -167,7 +167,7 @@ function refuseIfOlder(store: OpenStore, attempt: number): void {
 }
 
 /** Attempt numbers in ascending order. */
-function attemptNumbers({ fs, path }: Store): readonly number[] {
+export function attemptNumbers({ fs, path }: Store): readonly number[] {
   try {
     return fs
       .list(at.store(path, 'attempts'))

@@ -18,13 +18,22 @@ function partsOf(checkpoint: SealedCheckpoint | BrokenSeal): readonly string[] {
  * another one under its name: that one is not touched, or brought back at once.
  */
 export function moveOut(store: Store, checkpoint: SealedCheckpoint | BrokenSeal, folder: string): boolean {
-  const { fs, path } = store;
+  const { path } = store;
   if (!isSame(store, checkpoint, path)) return false;
   const moved = partsOf(checkpoint).filter((name) => moveIfThere(store, join(path, name), join(folder, name)));
   if (moved.length === 0) return false;
   if (isSame(store, checkpoint, folder)) return true;
-  for (const name of moved.toReversed()) fs.rename(join(folder, name), join(path, name));
+  moveBack(store, folder, moved);
   return false;
+}
+
+/** Moves a checkpoint back into the run's folder. The manifest of one that lies beside its files comes last: until then there is no seal. */
+export function moveBack({ fs, path }: Store, folder: string, names: readonly string[]): void {
+  for (const name of names.toSorted(sealLast)) fs.rename(join(folder, name), join(path, name));
+}
+
+function sealLast(a: string, b: string): number {
+  return Number(a.endsWith(BESIDE_SUFFIX)) - Number(b.endsWith(BESIDE_SUFFIX));
 }
 
 /** True when what lies there is of the same save; of a broken seal nobody can tell, and nothing is committed over it. */

@@ -39,16 +39,27 @@ function timeNamespace(): string {
 
 /** Whether that process is gone, as seen by `self`; true only when it is certain. */
 export function isDead(owner: string, self: string | null): boolean {
-  const [boot, viewpoint, pid, began] = owner.split('.');
-  const [ownBoot, from] = self?.split('.') ?? [];
-  if (boot === undefined || boot !== ownBoot || viewpoint !== from || !/^[1-9]\d*$/.test(pid ?? '')) return false;
+  if (!canBeSeen(owner, self)) return false;
+  const [, , pid = '', began] = owner.split('.');
   try {
     process.kill(Number(pid), 0);
   } catch (thrown) {
     if (systemCode(thrown) === 'ESRCH') return true;
   }
-  const now = beginningOf(pid ?? '');
+  const now = beginningOf(pid);
   return now !== null && now !== began;
+}
+
+/** Whether `self` sees that process live; false also where nobody can tell. */
+export function isSeenAlive(owner: string, self: string | null): boolean {
+  return canBeSeen(owner, self) && !isDead(owner, self);
+}
+
+/** Only where both count processes from the same viewpoint does a number say anything. */
+function canBeSeen(owner: string, self: string | null): boolean {
+  const [boot, viewpoint, pid] = owner.split('.');
+  const [ownBoot, from] = self?.split('.') ?? [];
+  return boot !== undefined && boot === ownBoot && viewpoint === from && /^[1-9]\d*$/.test(pid ?? '');
 }
 
 /** When a process began, in ticks since the machine did; null when it is not to be seen. One that only waits to be collected counts as gone. */

@@ -1,6 +1,8 @@
 import { checkPresence } from './check-sealed.ts';
 import { removeTree } from './delete-tree.ts';
 import { lastGood, type LastGood, type LastGoodOptions } from './last-good.ts';
+import { deleteFenced } from './fenced-leftovers.ts';
+import { digGrave, emptyTrash } from './graves.ts';
 import { at } from './layout.ts';
 import { moveOut } from './move-out.ts';
 import { listPins } from './pins.ts';
@@ -10,12 +12,14 @@ import { readRollback } from './rollback.ts';
 import { sweepStaging } from './save-owner.ts';
 import type { SealedCheckpoint } from './scan.ts';
 import type { Store } from './store.ts';
-import { isCode, storeError } from './store-error.ts';
+import { storeError } from './store-error.ts';
 
 export interface PruneOptions extends Omit<LastGoodOptions, 'isReadOnly' | 'isDoubtRefused'> {
   readonly retention: Retention;
   /** Tell what would go, change nothing. */
   readonly isDryRun?: boolean;
+  /** The newest attempt itself asks, for room: also what the one before it has left staged goes. */
+  readonly isRoomNeeded?: boolean;
 }
 
 export interface Pruned {
@@ -26,6 +30,8 @@ export interface Pruned {
   readonly removedBytes: number;
 }
 
+/** As often a grave is dug again that another has taken away. */
+const MAX_GRAVES = 3;
 /** Each further round needs a last good checkpoint that went bad meanwhile. */
 const MAX_ROUNDS = 20;
 
@@ -35,12 +41,13 @@ const MAX_ROUNDS = 20;
  * plan is made anew. Deleting is: move to the trash, sync, delete.
  */
 export async function prune(store: Store, options: PruneOptions): Promise<Pruned> {
-  const { retention, isDryRun = false, ...how } = options;
+  const { retention, isDryRun = false, isRoomNeeded = false, ...how } = options;
   const removed: SealedCheckpoint[] = [];
   if (!isDryRun) tidyUp(store);
   for (let round = 0; ; round++) {
     options.signal?.throwIfAborted();
     const found = await lastGood(store, { ...how, isReadOnly: isDryRun, isDoubtRefused: true });
+    if (!isDryRun) deleteFenced(store, found.scan, isRoomNeeded);
     const { keep, remove } = planFor(store, found, retention);
     if (isDryRun) removed.push(...remove);
     else if (found.checkpoint !== null && !removeAll(store, found, remove, removed) && round < MAX_ROUNDS) continue;
@@ -90,39 +97,38 @@ function stands(store: Store, keeper: SealedCheckpoint | null): boolean {
   return parsed?.ok === true && parsed.manifest.save === keeper.manifest.save && checkPresence(store, keeper) === null;
 }
 
-/** False when there was nothing to delete any more: another prune was quicker, or has emptied the trash under this one's hands. */
+/** False when there was nothing to delete any more: another prune was quicker. */
 function discard(store: Store, checkpoint: SealedCheckpoint): boolean {
   const { fs, path } = store;
-  const grave = at.store(path, 'trash', store.makeId());
   try {
-    fs.mkdir(grave);
-    const isMoved = moveOut(store, checkpoint, grave);
+    const grave = moveToGrave(store, checkpoint);
+    if (grave === null) return false;
     // Nothing is deleted before the names are gone for good: a crash must not bring back half of it.
     fs.fsyncFolder(path);
-    fs.fsyncFolder(grave);
+    if (fs.stat(grave) !== null) fs.fsyncFolder(grave);
     removeTree(fs, grave);
     fs.fsyncFolder(at.store(path, 'trash'));
-    return isMoved;
+    return true;
   } catch (thrown) {
-    if (isCode(thrown, 'ENOENT') && fs.stat(grave) === null) return !isThere(store, checkpoint);
     throw storeError(thrown, 'delete', checkpoint.path);
   }
 }
 
-function isThere({ fs }: Store, { manifestFile }: SealedCheckpoint): boolean {
-  return fs.stat(manifestFile) !== null;
+/** Null when it is not there any more. One on another machine may take an empty grave away before anything lies in it. */
+function moveToGrave(store: Store, checkpoint: SealedCheckpoint): string | null {
+  const { fs } = store;
+  for (let tries = 0; tries < MAX_GRAVES; tries++) {
+    const grave = digGrave(store, checkpoint.manifest.save);
+    if (moveOut(store, checkpoint, grave)) return grave;
+    removeTree(fs, grave);
+    if (fs.stat(checkpoint.manifestFile) === null) break;
+  }
+  return null;
 }
 
-/** Finishes deletions that were interrupted, and removes what fenced attempts and dead processes had staged. */
+/** Finishes deletions that were interrupted, and removes what dead processes had staged. */
 function tidyUp(store: Store): void {
-  const { fs, path, run } = store;
+  const { run } = store;
   if (run !== null) sweepStaging({ ...store, run });
-  for (const folder of ['trash', 'fenced']) {
-    try {
-      for (const name of fs.list(at.store(path, folder))) removeTree(fs, at.store(path, folder, name));
-    } catch (thrown) {
-      // Another prune fills or empties it at the same time.
-      if (!isCode(thrown, 'ENOENT', 'ENOTEMPTY')) throw storeError(thrown, 'empty', at.store(path, folder));
-    }
-  }
+  emptyTrash(store);
 }

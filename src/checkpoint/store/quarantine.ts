@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { isObject, parseJson } from '../json.ts';
-import { at, BESIDE_SUFFIX } from './layout.ts';
+import { at } from './layout.ts';
 import { isCount } from './manifest.ts';
-import { moveOut } from './move-out.ts';
+import { moveBack, moveOut } from './move-out.ts';
 import { nameProblem } from './relative-path.ts';
 import type { BrokenSeal, SealedCheckpoint } from './scan.ts';
 import type { OpenStore, Store } from './store.ts';
@@ -105,8 +105,7 @@ export function restore(store: OpenStore, id: string): Quarantined {
     });
   }
   try {
-    // The manifest of one that lies beside its files comes last: until then there is no seal.
-    for (const name of names.toSorted(sealLast)) fs.rename(join(folder, name), join(path, name));
+    moveBack(store, folder, names);
     fs.fsyncFolder(path);
     fs.unlink(join(folder, 'reason.json'));
     fs.rmdir(folder);
@@ -115,10 +114,6 @@ export function restore(store: OpenStore, id: string): Quarantined {
     throw storeError(thrown, 'bring back', join(folder, entry.name));
   }
   return { ...entry, path: join(path, entry.name) };
-}
-
-function sealLast(a: string, b: string): number {
-  return Number(a.endsWith(BESIDE_SUFFIX)) - Number(b.endsWith(BESIDE_SUFFIX));
 }
 
 /** Makes an entry with its reason in it, in one step, under the first free name. */

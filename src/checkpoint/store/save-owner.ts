@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { newestAttempt } from './attempt.ts';
-import { removeTree } from './delete-tree.ts';
+import { bury, emptyTrash } from './graves.ts';
 import { at } from './layout.ts';
 import { isDead } from './process-identity.ts';
 import type { OpenStore } from './store.ts';
@@ -19,17 +19,27 @@ export function markOwner({ fs, owner }: OpenStore, folder: string): void {
 }
 
 /**
- * Removes what saves of the newest attempt have left behind whose every owner is dead: nobody can finish them. Those of processes that cannot
- * be seen from here (another node, another container) stay until a newer attempt fences them. Never fails: it only tidies up.
+ * Removes what saves of the newest attempt have left behind whose every owner is dead: nobody can finish them; and what dead processes were
+ * about to delete. Those of processes that cannot be seen from here (another node, another container) stay until a newer attempt fences them, and so
+ * does `joined`, of which the caller itself becomes an owner. Never fails: it only tidies up.
  */
-export function sweepStaging(store: OpenStore): void {
+export function sweepStaging(store: OpenStore, joined: string | null = null): void {
   for (const folder of stagedFolders(store)) {
-    try {
-      const owners = store.fs.list(folder).filter((name) => name.startsWith(MARK));
-      if (owners.length > 0 && owners.every((name) => isDead(name.slice(MARK.length), store.owner))) removeTree(store.fs, folder);
-    } catch {
-      // Not a folder, or fenced meanwhile, or the volume has troubles that the save itself will tell.
-    }
+    if (folder !== joined) quietly(() => sweepDead(store, folder));
+  }
+  quietly(() => emptyTrash(store));
+}
+
+function sweepDead(store: OpenStore, folder: string): void {
+  const owners = store.fs.list(folder).filter((name) => name.startsWith(MARK));
+  if (owners.length > 0 && owners.every((name) => isDead(name.slice(MARK.length), store.owner))) bury(store, folder);
+}
+
+function quietly(tidy: () => void): void {
+  try {
+    tidy();
+  } catch {
+    // Not a folder, or fenced meanwhile, or the volume has troubles that the save itself will tell.
   }
 }
 

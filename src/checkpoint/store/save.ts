@@ -3,8 +3,8 @@ import { HoldfastError } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { type Attempt, fencedError, isFenced } from './attempt.ts';
 import { type ChecksumOptions, sealFiles } from './checksum-files.ts';
-import { removeTree } from './delete-tree.ts';
 import type { EarlyChecksums } from './early-checksums.ts';
+import { bury } from './graves.ts';
 import { at, MANIFEST_NAME, STAGED_DATA } from './layout.ts';
 import type { SaveIdentity, SealedFile } from './manifest.ts';
 import { formatReceipt, RECEIPT_SCHEMA, receiptName } from './receipt.ts';
@@ -39,7 +39,7 @@ export function beginSave(store: OpenStore, { attempt }: Attempt, { step, worldS
   const folder = join(at.staging(store.path, attempt), save);
   const data = join(folder, STAGED_DATA);
   const begun = { run: store.run, attempt, save, step, worldSize, folder, data };
-  sweepStaging(store);
+  sweepStaging(store, folder);
   try {
     makeFolder(store, folder);
     markOwner(store, folder);
@@ -110,7 +110,7 @@ export function whyLost(store: OpenStore, { attempt, save, data }: Save, cause: 
     return null;
   }
   return new HoldfastError('SAVE_INCOMPLETE', {
-    message: `save ${excerpt(save, 60)} was given up by another rank`,
+    message: `save ${excerpt(save, 60)} was given up by another rank, or taken away because every rank that had begun it was gone`,
     hint: 'Every earlier checkpoint is as it was. The next save begins with a new save id.',
     cause,
   });
@@ -142,9 +142,9 @@ function foldersOf(files: readonly FoundFile[]): readonly string[] {
 }
 
 /** Gives up a save: its staging goes, everything else stays. Never fails; what cannot be removed now goes with a later prune. */
-export function abandonSave({ fs }: OpenStore, { folder }: Save): void {
+export function abandonSave(store: OpenStore, { folder }: Save): void {
   try {
-    removeTree(fs, folder);
+    bury(store, folder);
   } catch {
     // The error that led here is the one to tell.
   }

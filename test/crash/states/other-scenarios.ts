@@ -111,6 +111,15 @@ export const OTHER_SCENARIOS: readonly Scenario[] = [
     allowed: (promises) => (promises.has('pruned') ? ['1/2'] : ['1/1', '1/2']),
   },
   {
+    name: 'a prune after one that was killed when it had moved a checkpoint to the trash',
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], { worldSize: 1 })),
+    async act(fs, run) {
+      await killedAfterRenames(1, fs, (killed) => prune(openWith(killed, run, 'killed'), { retention: KEEP_ONE }));
+      await prune(openWith(fs, run, 'c'), { retention: KEEP_ONE });
+    },
+    allowed: () => ['1/2'],
+  },
+  {
     name: 'a new attempt after a commit that was killed before its last sync',
     before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], { worldSize: 1 })),
     async act(fs, run) {

@@ -42,6 +42,7 @@ export async function tryMutations(scenario: Scenario, known: ReadonlySet<string
 function normalise(name: string): string {
   return name
     .replaceAll(/id-[a-z]+-\d+/g, 'ID')
+    .replaceAll(/ID~[0-9a-f]*~ID~\d+/g, 'GRAVE')
     .replaceAll(/\.holdfast\/attempts\/\d+\/staging\/ID/g, 'STAGED')
     .replaceAll(/(attempts|fenced|ranks)\/\d+/g, '$1/N')
     .replaceAll(/(rank|shard|checkpoint)-\d+/g, '$1-N')

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { threadId } from 'node:worker_threads';
+import { removeTree } from './delete-tree.ts';
+import { at } from './layout.ts';
+import { moveBack } from './move-out.ts';
+import { isSeenAlive } from './process-identity.ts';
+import { readSeals } from './read-seals.ts';
+import type { Store } from './store.ts';
+import { isCode, storeError } from './store-error.ts';
+
+/**
+ * What is deleted goes to the trash in one step first, each into a grave of its own: whoever still works with it finds all of it gone, never half.
+ * The name of a grave tells whose it is, so that nobody empties that of another who is at work, and which save it was dug for: somebody may have
+ * committed another checkpoint under the same name meanwhile, and that one is never deleted.
+ */
+
+/** Parts of a grave's name; none of them can hold it. */
+const SEPARATOR = '~';
+
+function graveName({ makeId, owner }: Store, digest: string): string {
+  return [makeId(), digest, owner ?? '', threadId].join(SEPARATOR);
+}
+
+/** Saves may be called anything, also by whoever made a manifest elsewhere. */
+function digestOf(save: string): string {
+  return createHash('sha256').update(save).digest('hex').slice(0, 16);
+}
+
+/** Makes a grave for a checkpoint, named by its save. */
+export function digGrave(store: Store, save: string): string {
+  const grave = at.store(store.path, 'trash', graveName(store, digestOf(save)));
+  store.fs.mkdir(grave);
+  return grave;
+}
+
+/** Deletes a folder that is no checkpoint. Somebody else may do the same at the same time. */
+export function bury(store: Store, folder: string): void {
+  const grave = at.store(store.path, 'trash', graveName(store, ''));
+  removeTree(store.fs, isMoved(store, folder, grave) ? grave : folder);
+}
+
+/** False also on a volume so full that not even a name can be changed: then room matters more than the one step. */
+function isMoved({ fs }: Store, from: string, to: string): boolean {
+  try {
+    fs.rename(from, to);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Finishes deletions that were interrupted. Those of a process that is seen at work are its own. */
+export function emptyTrash(store: Store): void {
+  const { fs, path } = store;
+  const trash = at.store(path, 'trash');
+  try {
+    const graves = namesIn(store, trash).filter((name) => !isInUse(store, name));
+    // Whoever moved it here may have died before its old name was gone for good: a crash must not bring back half of it.
+    if (graves.length > 0) fs.fsyncFolder(path);
+    for (const name of graves) emptyGrave(store, name);
+  } catch (thrown) {
+    throw storeError(thrown, 'empty', trash);
+  }
+}
+
+function namesIn({ fs }: Store, folder: string): readonly string[] {
+  try {
+    return fs.list(folder);
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT')) return [];
+    throw thrown;
+  }
+}
+
+function isInUse({ owner: self }: Store, name: string): boolean {
+  const [, , owner = '', thread] = name.split(SEPARATOR);
+  const isOwn = owner === self && thread === String(threadId);
+  return !isOwn && isSeenAlive(owner, self);
+}
+
+function emptyGrave(store: Store, name: string): void {
+  const { fs, path } = store;
+  const grave = at.store(path, 'trash', name);
+  try {
+    if (holdsAnother(store, grave, name.split(SEPARATOR)[1] ?? '')) bringBack(store, grave);
+    else removeTree(fs, grave);
+  } catch (thrown) {
+    // Somebody on another machine fills or empties it at the same time; or the name that something is to come back to is taken.
+    if (!isCode(thrown, 'ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) throw thrown;
+  }
+}
+
+/** True when the one that was to be deleted was replaced under its name, and whoever moved it here died before they saw that. */
+function holdsAnother({ fs }: Store, grave: string, digest: string): boolean {
+  if (digest === '' || fs.stat(grave)?.kind !== 'folder') return false;
+  return readSeals(fs, grave).some(({ parsed }) => parsed.ok && digestOf(parsed.manifest.save) !== digest);
+}
+
+function bringBack(store: Store, grave: string): void {
+  const { fs, path } = store;
+  const names = fs.list(grave);
+  if (names.some((name) => fs.stat(join(path, name)) !== null)) return;
+  moveBack(store, grave, names);
+  fs.fsyncFolder(path);
+  fs.rmdir(grave);
+}

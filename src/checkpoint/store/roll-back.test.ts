@@ -1,0 +1,123 @@
+import { existsSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { sealSteps, stagedSave, testRun } from '../../../test/support/sealed-run.ts';
+import { VirtualClock } from '../../core/clock.ts';
+import { type Attempt, startAttempt } from './attempt.ts';
+import { realFs } from './durable-fs.ts';
+import { lastGood } from './last-good.ts';
+import { pin } from './pins.ts';
+import { prune } from './prune.ts';
+import type { Retention } from './retention.ts';
+import { findSealed, rollBack, undoRollback } from './roll-back.ts';
+import { beginSave } from './save.ts';
+import { scan } from './scan.ts';
+
+const KEEP_ONE: Retention = { last: 1, every: null, withinMs: null };
+const names = (path: string) => readdirSync(path).filter((name) => name !== '.holdfast');
+
+describe('rolling back', () => {
+  it('makes an older checkpoint the last good one, and deletes nothing', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    await rollBack(run.store, findSealed(run.store, '2'));
+    expect((await lastGood(run.store)).checkpoint?.name).toBe('step-2');
+    expect(names(run.path)).toEqual(['step-1', 'step-2', 'step-3']);
+    expect(scan(run.store).rolledBack.map(({ name }) => name)).toEqual(['step-3']);
+  });
+
+  it('stops a trainer that still runs from committing', async () => {
+    using run = testRun();
+    const attempt = await sealSteps(run.store, 'g', 1, 2);
+    await rollBack(run.store, findSealed(run.store, '1'));
+    await expect(stagedSave(run.store, attempt, { step: 3 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
+  });
+
+  it('counts what the next attempt saves, also under a step that was rolled back', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    await rollBack(run.store, findSealed(run.store, '1'));
+    await sealSteps(run.store, 'h', 2);
+    expect((await lastGood(run.store)).checkpoint).toMatchObject({ name: 'step-2-a3', manifest: { attempt: 3, step: 2 } });
+  });
+
+  it('to nothing starts fresh; undone, everything counts again', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    await rollBack(run.store, null);
+    expect(await lastGood(run.store)).toMatchObject({ checkpoint: null, skipped: [] });
+    expect(existsSync(join(run.path, 'step-2'))).toBe(true);
+    expect(undoRollback(run.store)).toBe(true);
+    expect(undoRollback(run.store)).toBe(false);
+    expect((await lastGood(run.store)).checkpoint?.name).toBe('step-2');
+  });
+
+  it('holds also for an attempt that starts before the decision is there', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    let restarted: Promise<Attempt> | null = null;
+    const fs = {
+      ...realFs,
+      rename(from: string, to: string) {
+        if (to.endsWith('/rollback.json')) restarted ??= startAttempt(run.store, { gang: 'restarted', maxWaitMs: 0 });
+        realFs.rename(from, to);
+      },
+    };
+    await rollBack({ ...run.store, fs }, findSealed(run.store, '1'));
+    const late = await (restarted as unknown as Promise<Attempt>);
+    expect(() => beginSave(run.store, late, { step: 3, worldSize: 1 })).toThrow(expect.objectContaining({ code: 'ATTEMPT_FENCED' }));
+    expect((await lastGood(run.store)).checkpoint?.name).toBe('step-1');
+  });
+
+  it('keeps what was rolled back until something sealed since then has taken its place', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    await rollBack(run.store, findSealed(run.store, '2'));
+    const before = await prune(run.store, { retention: KEEP_ONE });
+    expect(names(run.path)).toEqual(['step-2', 'step-3']);
+    expect(before.keep.map(({ checkpoint, because }) => [checkpoint.name, because])).toEqual([
+      ['step-2', ['last-good', 'last']],
+      ['step-3', ['rolled-back']],
+    ]);
+    await sealSteps(run.store, 'h', 3);
+    await prune(run.store, { retention: { ...KEEP_ONE, last: 2 } });
+    expect(names(run.path)).toEqual(['step-2', 'step-3-a3']);
+  });
+
+  it('keeps what was rolled back and is pinned, or what a rule keeps', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3, 4);
+    pin(run.store, findSealed(run.store, '3'));
+    await rollBack(run.store, null);
+    await sealSteps(run.store, 'h', 1);
+    await prune(run.store, { retention: { ...KEEP_ONE, every: 4 } });
+    expect(names(run.path)).toEqual(['step-1-a3', 'step-3', 'step-4']);
+  });
+
+  it('lets nothing that was rolled back go on the word of a replacement that is bad', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    await rollBack(run.store, findSealed(run.store, '1'));
+    await sealSteps(run.store, 'h', 2);
+    truncateSync(join(run.path, 'step-2-a3/shard-0'), 0);
+    await prune(run.store, { retention: KEEP_ONE });
+    expect(names(run.path)).toEqual(['step-1', 'step-2', 'step-3']);
+  });
+
+  it('to a bad one, or to one that is not there, is refused and changes nothing', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    truncateSync(join(run.path, 'step-1/shard-0'), 0);
+    await expect(rollBack(run.store, findSealed(run.store, '1'))).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_GOOD' });
+    expect(() => findSealed(run.store, '7')).toThrow(expect.objectContaining({ code: 'NOT_SEALED' }));
+    expect((await lastGood(run.store)).checkpoint?.name).toBe('step-2');
+  });
+
+  it('is never forgotten in silence', async () => {
+    using run = testRun({ clock: new VirtualClock() });
+    await sealSteps(run.store, 'g', 1, 2);
+    await rollBack(run.store, findSealed(run.store, '1'));
+    writeFileSync(join(run.path, '.holdfast/rollback.json'), '{');
+    await expect(lastGood(run.store)).rejects.toMatchObject({ code: 'RUN_DAMAGED' });
+  });
+});
