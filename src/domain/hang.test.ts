@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { judgeHang, makePace, observeBusy, observeStep, type Pace, usualStepMs } from './hang.ts';
+import { judgeHang, makePace, observeBusy, observeStep, type Pace, parseHangRules, usualStepMs } from './hang.ts';
 
-const RULES = { multiple: 10, leastMs: 1000 };
+const RULES = { multiple: 10, leastMs: 1000, patientMs: 3_600_000 };
 
 /** A trainer that took the steps, each as long as told. */
 const after = (...stepsMs: readonly number[]): Pace => {
@@ -21,9 +21,42 @@ describe('a hang', () => {
     });
   });
 
-  it('is not looked for before a pace is known: the first steps compile', () => {
-    expect(judgeHang(makePace(0), 3_600_000, RULES)).toMatchObject({ isHung: false, limitMs: null });
+  it('takes very long before a pace is known: the first steps compile', () => {
+    expect(judgeHang(makePace(0), 3_600_000, RULES)).toMatchObject({ isHung: false, limitMs: 3_600_000 });
     expect(judgeHang(after(60_000, 500), 3_600_000, RULES).isHung).toBe(false);
+    expect(judgeHang(makePace(0), 3_600_001, RULES)).toMatchObject({ isHung: true, sentence: 'no step for 1h' });
+  });
+
+  it('takes as long while a save is being written', () => {
+    const pace = after(500, 500, 500, 500);
+    expect(judgeHang(pace, 3_600_000, RULES, true)).toMatchObject({ isHung: false, limitMs: 3_600_000 });
+    expect(judgeHang(pace, 3_603_000, RULES, true)).toMatchObject({
+      isHung: true,
+      sentence: 'no step for 1h while a save is being written',
+    });
+  });
+
+  it.each([
+    ['auto', { multiple: 20, leastMs: 300_000, patientMs: 3_600_000 }],
+    ['10m', { multiple: 0, leastMs: 600_000, patientMs: 3_600_000 }],
+    ['2h', { multiple: 0, leastMs: 7_200_000, patientMs: 7_200_000 }],
+    ['off', null],
+  ])('--hang=%s is %j', (text, rules) => {
+    expect(parseHangRules(text)).toEqual({ ok: true, value: rules });
+  });
+
+  it.each([
+    ['soon', /^"soon" is not auto, off or a time such as 10m/],
+    ['5', /number without a unit/],
+    ['0s', /longer than no time/],
+  ])('--hang=%s is refused', (text, reason) => {
+    expect(parseHangRules(text)).toEqual({ ok: false, reason: expect.stringMatching(reason) as string });
+  });
+
+  it('by a time of one’s own needs no pace, only a first step', () => {
+    const rules = { multiple: 0, leastMs: 1000, patientMs: 3_600_000 };
+    expect(judgeHang(observeStep(makePace(0), 0, 0), 1001, rules)).toMatchObject({ isHung: true, sentence: 'no step for 1s' });
+    expect(judgeHang(makePace(0), 1001, rules).isHung).toBe(false);
   });
 
   it('is not looked for while the trainer says that it is busy, and the clock starts again afterwards', () => {

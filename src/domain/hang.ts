@@ -1,4 +1,6 @@
-import { formatDuration } from '../core/duration.ts';
+import { formatDuration, parseDuration } from '../core/duration.ts';
+import { type Parsed, parsed, refused } from '../core/parsed.ts';
+import { excerpt } from '../core/printable.ts';
 
 /** What steps have taught about the trainer's pace. Instants are of a monotonic clock. */
 export interface Pace {
@@ -11,13 +13,26 @@ export interface Pace {
 }
 
 export interface HangRules {
-  /** No progress for this many usual steps is a hang. */
+  /** No progress for this many usual steps is a hang; 0: the pace does not matter. */
   readonly multiple: number;
   /** However quick the steps are, nothing shorter is one. */
   readonly leastMs: number;
+  /** The same while no pace is known (the first steps load data and compile), and while a save is being written. */
+  readonly patientMs: number;
 }
 
-const DEFAULT_HANG_RULES: HangRules = { multiple: 20, leastMs: 5 * 60_000 };
+const PATIENT_MS = 60 * 60_000;
+const DEFAULT_HANG_RULES: HangRules = { multiple: 20, leastMs: 5 * 60_000, patientMs: PATIENT_MS };
+
+/** Reads what a person says about hangs; null: they are not looked for. */
+export function parseHangRules(text: string): Parsed<HangRules | null> {
+  if (text === 'auto') return parsed(DEFAULT_HANG_RULES);
+  if (text === 'off') return parsed(null);
+  const limit = parseDuration(text);
+  if (!limit.ok) return refused(`"${excerpt(text, 40)}" is not auto, off or a time such as 10m: ${limit.reason}`);
+  if (limit.value <= 0) return refused('a hang takes longer than no time at all');
+  return parsed({ multiple: 0, leastMs: limit.value, patientMs: Math.max(limit.value, PATIENT_MS) });
+}
 
 export interface HangVerdict {
   readonly isHung: boolean;
@@ -62,17 +77,23 @@ export function usualStepMs({ stepsMs }: Pace): number | null {
   return sorted[Math.ceil(0.95 * sorted.length) - 1] ?? null;
 }
 
-export function judgeHang(pace: Pace, nowMs: number, rules: HangRules = DEFAULT_HANG_RULES): HangVerdict {
+/** `isSaving`: the trainer writes a checkpoint, and makes no steps meanwhile. */
+export function judgeHang(pace: Pace, nowMs: number, rules: HangRules = DEFAULT_HANG_RULES, isSaving = false): HangVerdict {
   const quietMs = Math.max(0, nowMs - pace.lastProgressMs);
-  const usual = usualStepMs(pace);
   if (pace.busySinceMs !== null) return fine(quietMs, `busy for ${formatDuration(Math.max(0, nowMs - pace.busySinceMs))}`);
-  if (usual === null) return fine(quietMs, 'too few steps to know the pace');
-  const limitMs = Math.max(rules.leastMs, rules.multiple * usual);
+  const usual = usualStepMs(pace);
+  const limitMs = isSaving ? Math.max(rules.patientMs, limitOf(pace, usual, rules)) : limitOf(pace, usual, rules);
   const isHung = quietMs > limitMs;
+  const pastPace = usual === null ? '' : `, where one usually takes ${formatDuration(usual)}`;
   const sentence = isHung
-    ? `no step for ${formatDuration(quietMs)}, where one usually takes ${formatDuration(usual)}`
+    ? `no step for ${formatDuration(quietMs)}${isSaving ? ' while a save is being written' : pastPace}`
     : `last step ${formatDuration(quietMs)} ago`;
   return { isHung, quietMs, limitMs, sentence };
+}
+
+function limitOf({ lastStep }: Pace, usual: number | null, { multiple, leastMs, patientMs }: HangRules): number {
+  if (lastStep === null || (usual === null && multiple > 0)) return patientMs;
+  return Math.max(leastMs, multiple * (usual ?? 0));
 }
 
 function fine(quietMs: number, sentence: string): HangVerdict {

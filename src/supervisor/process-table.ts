@@ -66,3 +66,13 @@ function hasMark(pid: number, mark: string): boolean {
     return false;
   }
 }
+
+/** Whether a process has a handler for the signal; false where nobody can tell. */
+export function catchesSignal(pid: number, signal: number): boolean {
+  try {
+    const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? '0';
+    return ((BigInt(`0x${caught}`) >> BigInt(signal - 1)) & 1n) === 1n;
+  } catch {
+    return false;
+  }
+}

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Clock } from '../core/clock.ts';
 import type { TrainerExit } from '../domain/exit-contract.ts';
 import { cannotRun } from './find-program.ts';
-import { kinOf } from './process-table.ts';
+import { catchesSignal, kinOf } from './process-table.ts';
 
 /** The variable whose value marks everything that the trainer starts. */
 const MARK_NAME = 'HOLDFAST_MARK';
@@ -65,12 +64,7 @@ export class Trainer {
 
   /** Whether the trainer's own process has a handler for the signal; false where nobody can tell. Without one most signals would kill it. */
   catches(signal: NodeJS.Signals): boolean {
-    try {
-      const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${this.pid}/status`, 'latin1'))?.[1] ?? '0';
-      return ((BigInt(`0x${caught}`) >> BigInt(constants.signals[signal] - 1)) & 1n) === 1n;
-    } catch {
-      return false;
-    }
+    return catchesSignal(this.pid, constants.signals[signal]);
   }
 
   /** Signals everything that lives of the trainer. */

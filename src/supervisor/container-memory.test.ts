@@ -1,0 +1,36 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../../test/support/temp-folder.ts';
+import { containerMemory } from './container-memory.ts';
+
+function memoryOf(files: Readonly<Record<string, string>>): ReturnType<typeof containerMemory> {
+  using folder = tempFolder();
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder.path, name)), { recursive: true });
+    writeFileSync(join(folder.path, name), text);
+  }
+  return containerMemory(folder.path);
+}
+
+describe('the memory of a container', () => {
+  it('is its limit and its working set, in the second version of control groups', () => {
+    const files = { 'memory.max': '1000\n', 'memory.current': '900\n', 'memory.stat': 'anon 1\ninactive_file 300\nactive_file 7\n' };
+    expect(memoryOf(files)).toEqual({ limitBytes: 1000, usedBytes: 600 });
+  });
+
+  it('is the same in the first', () => {
+    const files = {
+      'memory/memory.limit_in_bytes': '1000\n',
+      'memory/memory.usage_in_bytes': '900\n',
+      'memory/memory.stat': 'inactive_file 1\ntotal_inactive_file 200\n',
+    };
+    expect(memoryOf(files)).toEqual({ limitBytes: 1000, usedBytes: 700 });
+  });
+
+  it('is not known without a limit', () => {
+    expect(memoryOf({ 'memory.max': 'max\n', 'memory.current': '900\n' })).toBeNull();
+    expect(memoryOf({ 'memory/memory.limit_in_bytes': '9223372036854771712\n', 'memory/memory.usage_in_bytes': '1\n' })).toBeNull();
+    expect(memoryOf({})).toBeNull();
+  });
+});
