@@ -15,7 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Type, Union
 
+from ._agreement import Held
 from ._connection import PROTOCOL, Connection, Gone, Message
+from ._together import Together
 
 log = logging.getLogger("holdfast")
 
@@ -69,6 +71,7 @@ class Run:
         # The save that was asked for: None, "next", or the number of a step. Set by the reading thread.
         self._asked: Union[None, str, int] = None
         self._granted: Optional["_Grant"] = None
+        self._together = Together(self._offer)
         self._next_report = 0.0
         self._latest = -1
         self._reported = -1
@@ -83,7 +86,13 @@ class Run:
         return self._connection is not None and self._connection.is_open
 
     def resume(self, load: Callable[[Path], object]) -> int:
-        """Calls ``load`` with the folder of the last good checkpoint; returns the step to go on with, 0 when there is none."""
+        """Calls ``load`` with the folder of the last good checkpoint; returns the step to go on with, 0 when there is none.
+
+        Where torch.distributed is initialised the ranks first make sure that all of them go on from the same one.
+        """
+        if self._who.world > 1 and self._connection is not None:
+            held = self._resume
+            self._together.check_resume(None if held is None else Held(int(held["step"]), str(held.get("save", ""))))
         if self._resume is None:
             return 0
         load(Path(self._resume["path"]))
@@ -119,6 +128,7 @@ class Run:
 
     def finish(self) -> None:
         """The run is finished. Only after this word, or an ordinary exit with 0, it counts as complete."""
+        self._together.settle()
         connection = self._connection
         if connection is None or not connection.is_open:
             return
@@ -145,7 +155,7 @@ class Run:
         self._resume = welcome.get("resume")
         self._every = welcome.get("everySteps")
         self.attempt = welcome.get("attempt")
-        self._watch = self._every is not None or self._asked is not None
+        self._watch = self._every is not None or self._asked is not None or who.world > 1
         _forget_in_children(self)
         atexit.register(self._tell_last)
 
@@ -166,13 +176,22 @@ class Run:
         granted = self._granted
         if granted is not None and granted.step == step:
             return True
+        is_agreed = self._who.world > 1 and self._is_agreed(step)
         asked = self._asked
-        if asked is not None and self._is_asked(asked, step):
+        if is_agreed or (asked is not None and not self._together.is_agreeing and self._is_asked(asked, step)):
             return self._begin(step)
         if self._every is not None and step > 0 and step % self._every == 0:
             return self._begin(step)
-        self._watch = self._every is not None or self._asked is not None
+        self._watch = self._every is not None or self._asked is not None or self._together.is_agreeing
         return False
+
+    def _is_agreed(self, step: int) -> bool:
+        was_agreeing = self._together.is_agreeing
+        answer = self._together.is_due(step, self._asked is not None)
+        if answer is None and was_agreeing:
+            # It was for all of them or for none; the supervisor names a step instead.
+            self._asked = None
+        return answer is True
 
     def _is_asked(self, asked: Union[str, int], step: int) -> bool:
         if asked == "next" or asked == step:
@@ -197,6 +216,8 @@ class Run:
         except Gone:
             return None
         if reply.get("type") == "folder":
+            # Whatever was asked for before this answer, it is this save.
+            self._asked = None
             return _Grant(step, str(reply["save"]), Path(str(reply["path"])))
         log.warning("no save at step %d: %s", step, reply.get("reason"))
         return None

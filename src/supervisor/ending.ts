@@ -112,7 +112,7 @@ function decide({ life, store, notices }: EndingOptions): FlushDecision {
     stepRest: measured.stepRest,
     save: measured.write,
     seal: measured.seal,
-    agreementMs: AGREEMENT_MS,
+    agreementMs: life.ranks.agreementMs,
     staged,
     // Progress is told with some delay, so that a step that equals the last good one proves nothing; none at all does.
     refusal: measured.step === null && desk.phase === 'idle' ? 'no step was made yet' : null,

@@ -117,15 +117,22 @@ export class Life implements SdkListener, SaveEvents {
         this.desk.late(rank, message.at);
         this.ranks.askLater(rank, message, this.measured.quickStepMs);
         break;
+      case 'agrees':
+        this.ranks.agrees(rank, message.withinMs, this.measured.quickStepMs);
+        break;
       case 'busy':
         this.measured.noteBusy(message.what !== null, now);
         break;
       case 'finish':
-        // All ranks end together; the first speaks for all.
-        if (rank.rank === (this.ranks.all[0]?.rank ?? rank.rank)) this.#finished = true;
-        rank.send({ type: 'bye' });
+        this.#finish(rank);
         break;
     }
+  }
+
+  /** All ranks end together; the first speaks for all. */
+  #finish(rank: Rank): void {
+    if (rank.rank === (this.ranks.all[0]?.rank ?? rank.rank)) this.#finished = true;
+    rank.send({ type: 'bye' });
   }
 
   onGone(rank: Rank): void {

@@ -33,6 +33,18 @@ describe('the ranks of a run', () => {
     expect(asked(said)).toEqual([143, 143]);
   });
 
+  it('several that agree among themselves are asked without a step, and with one when they cannot any more', () => {
+    const { ranks, all, said } = make(2);
+    for (const rank of all) ranks.note(rank, 100, 10);
+    for (const [index, rank] of all.entries()) ranks.agrees(rank, 300 * (index + 1), 10);
+    expect([ranks.areAgreeing, ranks.agreementMs]).toEqual([true, 600]);
+    ranks.ask('notice', 10);
+    expect(asked(said)).toEqual([null, null]);
+    ranks.agrees(all[1] as Rank, null, 10);
+    expect([ranks.areAgreeing, ranks.agreementMs]).toEqual([false, 0]);
+    expect(asked(said).slice(2)).toEqual([142, 142]);
+  });
+
   it('several that have made no step yet are asked when the first one has', () => {
     const { ranks, all, said } = make(2);
     ranks.ask('notice', null);

@@ -9,6 +9,8 @@ const MOST_PATIENCE = 16;
 /** The ranks that are connected, how far each has come, and the save they were asked for. */
 export class Ranks {
   readonly #steps = new Map<Rank, number | null>();
+  /** Those that agree among themselves at which step all save, and how long that takes at most. */
+  readonly #agreeing = new Map<Rank, number>();
   #wanted: SaveReason | null = null;
   /** The step that several were asked to save. */
   #at: number | null = null;
@@ -28,29 +30,54 @@ export class Ranks {
     return this.#wanted;
   }
 
+  /** True when the ranks themselves find the step at which all of them save. */
+  get areAgreeing(): boolean {
+    return this.count > 1 && this.all.every((rank) => this.#agreeing.has(rank));
+  }
+
+  /** How long it takes at most until a save that was asked for is due, beyond the step that goes on. */
+  get agreementMs(): number {
+    return this.areAgreeing ? Math.max(...this.#agreeing.values()) : 0;
+  }
+
+  /** A rank says within what time it agrees with the others; null: it cannot any more. */
+  agrees(rank: Rank, withinMs: number | null, stepMs: number | null): void {
+    if (withinMs !== null) this.#agreeing.set(rank, withinMs);
+    // What was asked for in the hope that they agree is asked for anew, at a step that is named.
+    else if (this.#agreeing.delete(rank) && this.#wanted !== null) this.ask(this.#wanted, stepMs);
+  }
+
   add(rank: Rank): void {
     this.#steps.set(rank, null);
   }
 
   remove(rank: Rank): void {
     this.#steps.delete(rank);
+    this.#agreeing.delete(rank);
   }
 
   note(rank: Rank, step: number, stepMs: number | null): void {
     const isFirst = this.#furthest() === null;
     this.#steps.set(rank, step);
     // Ranks that have not begun cannot agree on a step; now they can.
-    if (isFirst && this.#wanted !== null && this.count > 1) this.ask(this.#wanted, stepMs);
+    if (isFirst && this.#wanted !== null && this.count > 1 && !this.areAgreeing) this.ask(this.#wanted, stepMs);
   }
 
-  /** Asks for a save: a single rank at its next step, several at a step that all of them have ahead. */
+  /** Asks for a save: a single rank at its next step, several when they agree, or at a step that all of them have ahead. */
   ask(why: SaveReason, stepMs: number | null): void {
     this.#wanted = why;
-    const furthest = this.#furthest();
-    if (this.count > 1 && furthest === null) return;
-    const ahead = Math.ceil(LEAST_AHEAD + (stepMs === null || stepMs <= 0 ? 0 : AHEAD_MS / stepMs)) * this.#patience;
-    this.#at = this.count > 1 ? (furthest ?? 0) + ahead : null;
+    if (this.count === 1 || this.areAgreeing) this.#at = null;
+    else if (!this.#nameStep(stepMs)) return;
     for (const rank of this.#steps.keys()) rank.send({ type: 'save', why, at: this.#at });
+  }
+
+  /** False while nobody has begun: they cannot meet at a step then. */
+  #nameStep(stepMs: number | null): boolean {
+    const furthest = this.#furthest();
+    if (furthest === null) return false;
+    const ahead = Math.ceil(LEAST_AHEAD + (stepMs === null || stepMs <= 0 ? 0 : AHEAD_MS / stepMs)) * this.#patience;
+    this.#at = furthest + ahead;
+    return true;
   }
 
   /** A rank was past the step that all were asked for: the next one lies further ahead. Others that say so of the same step change nothing. */

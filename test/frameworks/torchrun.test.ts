@@ -7,7 +7,7 @@ import { FRAMEWORKS, familyOf, installFrameworks } from './support/python.ts';
 
 const SCRIPT = 'trainers/torchrun_ddp.py';
 const RANKS = 2;
-const STEPS = 400;
+const STEPS = 3000;
 const ENV = { OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '' };
 
 let torchrun: string;

@@ -21,6 +21,8 @@ export type FromRank =
   | { readonly type: 'saved'; readonly save: string }
   | { readonly type: 'failed'; readonly save: string; readonly reason: string }
   | { readonly type: 'late'; readonly at: number; readonly step: number }
+  /** All ranks save at the step that they agree on, so long after one of them is asked; null: they cannot agree any more. */
+  | { readonly type: 'agrees'; readonly withinMs: number | null }
   | { readonly type: 'busy'; readonly what: string | null }
   | { readonly type: 'finish' }
   /** A message of a later version, to be passed over. */
@@ -71,6 +73,7 @@ const READERS: Readonly<Record<string, (message: JsonObject) => Parsed<FromRank>
   failed: ({ save, reason }) =>
     isShort(save) ? parsed({ type: 'failed', save, reason: readText(reason) ?? 'no reason given' }) : noSave(),
   late: ({ at, step }) => (isCount(step) && isCount(at) ? parsed({ type: 'late', at, step }) : noStep()),
+  agrees: ({ withinMs }) => parsed({ type: 'agrees', withinMs: isSpan(withinMs) ? withinMs : null }),
   busy: ({ what }) => parsed({ type: 'busy', what: readText(what) }),
   finish: () => parsed({ type: 'finish' }),
 };
@@ -97,6 +100,10 @@ function readText(value: Json | undefined): string | null {
 
 function isCount(value: Json | undefined): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isSpan(value: Json | undefined): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
 function isShort(value: Json | undefined): value is string {

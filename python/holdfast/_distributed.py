@@ -1,0 +1,104 @@
+"""What carries an agreement between the ranks: torch.distributed, when the trainer has initialised it."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import logging
+import sys
+from typing import Any, List, Optional, Sequence
+
+from ._agreement import Broken, Channel
+
+log = logging.getLogger("holdfast")
+
+_MEET_SECONDS = 30.0
+"""All ranks attach at the same place of one program; who is not there after this does not attach."""
+_WAIT_SECONDS = 60.0
+"""A rank that is so much later than the others has no part in a flush any more."""
+
+_meetings = itertools.count()
+
+
+def is_ready() -> bool:
+    """True when the trainer has initialised torch.distributed for more than one rank."""
+    return _distributed() is not None
+
+
+def meet() -> Optional[Channel]:
+    """A channel between all ranks, on a CPU group of its own; None when some of them do not come, and then on none of them."""
+    dist = _distributed()
+    if dist is None:
+        return None
+    try:
+        if not _all_come(dist, f"holdfast/{next(_meetings)}"):
+            return None
+        return _Gloo(dist)
+    except (RuntimeError, ValueError, AttributeError) as error:
+        log.warning("the ranks cannot agree among themselves (%s); the supervisor names the steps of saves", _first_line(error))
+        return None
+
+
+def _distributed() -> Any:
+    # Never imported by us: where the trainer has not, there is nothing to agree on.
+    dist = sys.modules.get("torch.distributed")
+    if dist is None or not dist.is_available() or not dist.is_initialized() or dist.get_world_size() < 2:
+        return None
+    return dist
+
+
+def _all_come(dist: Any, place: str) -> bool:
+    """Making a group waits for every rank of the world, and in vain when only some attach. The first verdict counts for all."""
+    store = dist.distributed_c10d._get_default_store()
+    rank, world = dist.get_rank(), dist.get_world_size()
+    store.set(f"{place}/rank-{rank}", "here")
+    verdict = "yes"
+    try:
+        store.wait([f"{place}/rank-{other}" for other in range(world)], datetime.timedelta(seconds=_MEET_SECONDS))
+    except RuntimeError:
+        verdict = "no"
+    if store.compare_set(f"{place}/verdict", "", verdict) == b"yes":
+        return True
+    log.warning("not all %d ranks have attached within %d s; the supervisor names the steps of saves", world, _MEET_SECONDS)
+    return False
+
+
+class _Gloo(Channel):
+    def __init__(self, dist: Any) -> None:
+        self._torch = sys.modules["torch"]
+        self._dist = dist
+        self._bound = datetime.timedelta(seconds=_WAIT_SECONDS)
+        self._group = dist.new_group(backend="gloo", timeout=self._bound)
+        self._sent: Any = None
+        self._work: Any = None
+
+    def start(self, values: Sequence[int]) -> None:
+        try:
+            self._sent = self._numbers(values)
+            self._work = self._dist.all_reduce(self._sent, op=self._dist.ReduceOp.MAX, group=self._group, async_op=True)
+        except (RuntimeError, ValueError) as error:
+            raise Broken(_first_line(error)) from None
+
+    def largest(self) -> List[int]:
+        try:
+            self._work.wait(self._bound)
+            return list(self._sent.tolist())
+        except (RuntimeError, ValueError) as error:
+            raise Broken(_first_line(error)) from None
+
+    def gather(self, values: Sequence[int]) -> List[List[int]]:
+        try:
+            mine = self._numbers(values)
+            all_of_them = [self._torch.empty_like(mine) for _ in range(self._dist.get_world_size(self._group))]
+            self._dist.all_gather(all_of_them, mine, group=self._group, async_op=True).wait(self._bound)
+            return [list(one.tolist()) for one in all_of_them]
+        except (RuntimeError, ValueError) as error:
+            raise Broken(_first_line(error)) from None
+
+    def _numbers(self, values: Sequence[int]) -> Any:
+        # Named, because a trainer may have made another device or type the default.
+        return self._torch.tensor(list(values), dtype=self._torch.int64, device="cpu")
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

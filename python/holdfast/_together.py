@@ -1,0 +1,91 @@
+"""The ranks of one trainer, as each of them sees the others."""
+
+from __future__ import annotations
+
+import logging
+from typing import Callable, Optional
+
+from . import _distributed
+from ._agreement import Agreement, Broken, Channel, Held, same_everywhere
+from ._connection import Message
+
+log = logging.getLogger("holdfast")
+
+_WORTH_TELLING = 1.5
+
+
+class ResumeDisagreement(RuntimeError):
+    """The ranks would go on from different checkpoints, which no training survives."""
+
+
+class Together:
+    """Finds the others when they are first needed, and agrees with them; alone, it says that there is nobody to agree with."""
+
+    def __init__(self, tell: Callable[[Message], None]) -> None:
+        self._tell = tell
+        self._channel: Optional[Channel] = None
+        self._agreement: Optional[Agreement] = None
+        self._has_looked = False
+        self._told_ms = 0.0
+
+    @property
+    def is_agreeing(self) -> bool:
+        return self._agreement is not None
+
+    def look(self, is_last_chance: bool) -> None:
+        """Meets the others, once, when torch.distributed is there. At the first step it is, or never."""
+        if self._has_looked or not (is_last_chance or _distributed.is_ready()):
+            return
+        self._has_looked = True
+        self._channel = _distributed.meet()
+        if self._channel is not None:
+            self._agreement = Agreement(self._channel)
+            self._tell({"type": "agrees", "withinMs": 0})
+
+    def is_due(self, step: int, wanted: bool) -> Optional[bool]:
+        """Whether all ranks save now; None when there is no agreement to be had, and the supervisor names the step."""
+        self.look(is_last_chance=True)
+        agreement = self._agreement
+        if agreement is None:
+            return None
+        try:
+            is_due = agreement.is_due(step, wanted)
+        except Broken as error:
+            self._part(error)
+            return None
+        within = agreement.within_ms
+        if within > self._told_ms * _WORTH_TELLING or within * _WORTH_TELLING < self._told_ms:
+            self._told_ms = within
+            self._tell({"type": "agrees", "withinMs": within})
+        return is_due
+
+    def check_resume(self, held: Optional[Held]) -> None:
+        """Raises when the ranks hold different checkpoints to go on from."""
+        self.look(is_last_chance=False)
+        if self._channel is None:
+            return
+        try:
+            if same_everywhere(self._channel, held):
+                return
+        except Broken as error:
+            self._part(error)
+            return
+        mine = "none" if held is None else f"step {held.step}, save {held.save}"
+        raise ResumeDisagreement(
+            f"this rank holds another last good checkpoint ({mine}) than others; give all nodes one shared --dir, "
+            "or roll the ones that are ahead back to a step that all hold (holdfast rollback --to)"
+        )
+
+    def settle(self) -> None:
+        """The loop is over; what is still on its way between the ranks must not keep them from ending."""
+        agreement, self._agreement = self._agreement, None
+        if agreement is not None:
+            try:
+                agreement.settle()
+            except Broken as error:
+                log.debug("the last agreement came to nothing: %s", error)
+
+    def _part(self, error: Broken) -> None:
+        self._agreement = self._channel = None
+        self._tell({"type": "agrees", "withinMs": None})
+        log.warning("the ranks cannot agree any more (%s); the supervisor names the steps of saves", error)
