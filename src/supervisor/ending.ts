@@ -25,8 +25,6 @@ export interface EndingOptions extends Pick<LifeOptions, 'store' | 'attempt' | '
 const KILL_BEFORE_MS = RESERVE_MS / 2;
 /** Sealing what was staged, perhaps what the trainer began right then, and the flush. */
 const ROUNDS = 3;
-/** A save needs a rank per node to agree on; on one node the supervisor says the step. */
-const AGREEMENT_MS = 0;
 
 /**
  * Ends the trainer after a notice. With the SDK attached nothing reaches the trainer before the flush has ended or was refused: a SIGTERM that
