@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { crc32c, hex32 } from '../../core/checksums.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
@@ -21,12 +21,23 @@ export interface FetchFileOptions extends RangeWriterOptions {
 
 /** Brings one file: what an earlier run left and is right stays, the rest is downloaded, compared with the seal on the way, and synced. */
 export async function fetchFile(path: string, key: string, file: SealedFile, options: FetchFileOptions): Promise<number> {
-  const handle = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o666);
+  await assertOrdinary(path);
+  const handle = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o666);
   try {
     return await fillFile(handle, key, file, options);
   } finally {
     await handle.close();
   }
+}
+
+/** What an earlier run left is a file; anything else was put there by somebody else, and is not opened. */
+async function assertOrdinary(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null || found.isFile()) return;
+  throw new HoldfastError('PATH_NOT_SUPPORTED', {
+    message: `${printable(path)} lies where a file is to be fetched to, and is none`,
+    hint: 'Remove it, and run the same command again: nothing is downloaded twice.',
+  });
 }
 
 async function fillFile(handle: FileHandle, key: string, file: SealedFile, options: FetchFileOptions): Promise<number> {

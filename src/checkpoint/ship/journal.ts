@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { readText } from '../../core/read-text.ts';
+import { readRegularFile } from '../../core/read-regular.ts';
 import { isObject, parseJson } from '../json.ts';
 import { at } from '../store/layout.ts';
 import type { UploadMemory } from './backend.ts';
@@ -21,6 +21,7 @@ export interface OpenUpload {
 }
 
 const TEMPORARY = '.tmp';
+const MAX_ENTRY_BYTES = 64 * 1024;
 
 /**
  * A small file for each upload, in the run's `.holdfast/shipping`, readable by its owner only: the address of a Google upload lets anybody write
@@ -75,7 +76,7 @@ interface Entry extends OpenUpload {
 
 function readEntry(file: string): Entry | null {
   try {
-    const json = parseJson(readText(file));
+    const json = parseJson(readRegularFile(file, MAX_ENTRY_BYTES).toString('utf8'));
     if (!json.ok || !isObject(json.value)) return null;
     const { url, key, of, value } = json.value;
     if (typeof url !== 'string' || typeof key !== 'string' || typeof of !== 'string') return null;

@@ -7,7 +7,7 @@ import { at, STAGED_DATA, STAGED_MANIFEST } from './layout.ts';
 import { readSeals } from './read-seals.ts';
 import { replaceFile } from './replace-file.ts';
 import type { OpenStore, Store } from './store.ts';
-import { isCode, storeError } from './store-error.ts';
+import { isCode, isNotOurs, storeError } from './store-error.ts';
 
 const ATTEMPT_SCHEMA = 'holdfast.attempt/1';
 
@@ -197,6 +197,7 @@ function readObject(fs: DurableFs, file: string): JsonObject | null {
     return json.ok && isObject(json.value) ? json.value : {};
   } catch (thrown) {
     if (isCode(thrown, 'ENOENT')) return null;
+    if (isNotOurs(thrown)) return {};
     throw thrown;
   }
 }

@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import { HoldfastError, systemCode } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { fencedError, isFenced } from './attempt.ts';
+import type { DurableFs } from './durable-fs.ts';
 import { rememberSealed } from './last-good-cache.ts';
 import { MANIFEST_NAME } from './layout.ts';
 import { formatManifest, type Manifest, MANIFEST_SCHEMA, type SealedFile, sha256 } from './manifest.ts';
 import { parseReceipt, type Receipt, receiptName } from './receipt.ts';
 import { abandonSave, type Save, whyLost } from './save.ts';
 import type { OpenStore } from './store.ts';
-import { isCode, storeError } from './store-error.ts';
+import { isCode, isNotOurs, storeError } from './store-error.ts';
 import { walkFiles } from './walk-files.ts';
 
 /** A checkpoint that was just sealed. */
@@ -95,7 +96,8 @@ function readReceipts({ fs }: OpenStore, save: Save): readonly ReadReceipt[] {
     const name = receiptName(rank);
     if (!strangers.delete(name))
       throw refusal('SAVE_INCOMPLETE', `rank ${rank} of ${save.worldSize} has left no receipt for save ${show(save)}`);
-    const bytes = fs.readFile(join(folder, name));
+    const bytes = readReceipt(fs, join(folder, name));
+    if (bytes === null) throw refusal('SAVE_INCOMPLETE', `the receipt of rank ${rank} for save ${show(save)} is not a small regular file`);
     const result = parseReceipt(bytes.toString('utf8'));
     if (!result.ok) throw refusal('SAVE_INCOMPLETE', `the receipt of rank ${rank} for save ${show(save)} ${result.reason}`);
     assertSameSave(result.value, save, rank);
@@ -104,6 +106,15 @@ function readReceipts({ fs }: OpenStore, save: Save): readonly ReadReceipt[] {
   const stranger = [...strangers].find((name) => /^rank-\d+\.json$/.test(name));
   if (stranger !== undefined) throw refusal('SAVE_MIXED', `${excerpt(stranger)} is a receipt of no rank of save ${show(save)}`);
   return receipts;
+}
+
+function readReceipt(fs: DurableFs, file: string): Buffer | null {
+  try {
+    return fs.readFile(file);
+  } catch (thrown) {
+    if (isNotOurs(thrown)) return null;
+    throw thrown;
+  }
 }
 
 const IDENTITY = ['run', 'attempt', 'save', 'step', 'worldSize'] as const;

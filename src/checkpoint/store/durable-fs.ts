@@ -6,12 +6,13 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmdirSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
+import { readRegularFile } from '../../core/read-regular.ts';
+import { LIMITS } from '../limits.ts';
 
 export interface EntryStat {
   readonly kind: 'file' | 'folder' | 'other';
@@ -40,6 +41,7 @@ export interface DurableFs {
   unlink(path: string): void;
   /** Only an empty folder goes. */
   rmdir(path: string): void;
+  /** A small regular file; fails with EISDIR, EFTYPE or EFBIG, unopened, where something else lies there. */
   readFile(path: string): Buffer;
   /** The names in the folder, sorted. */
   list(path: string): string[];
@@ -56,12 +58,12 @@ export const realFs: DurableFs = {
       for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
     });
   },
-  fsyncFile: (path) => withFile(path, constants.O_RDONLY | constants.O_NOFOLLOW, fsyncSync),
+  fsyncFile: (path) => withFile(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, fsyncSync),
   fsyncFolder: (path) => withFile(path, constants.O_RDONLY | constants.O_DIRECTORY, fsyncSync),
   rename: (from, to) => renameSync(from, to),
   unlink: (path) => unlinkSync(path),
   rmdir: (path) => rmdirSync(path),
-  readFile: (path) => readFileSync(path),
+  readFile: (path) => readRegularFile(path, LIMITS.documentBytes),
   list: (path) => readdirSync(path).sort(),
   stat(path) {
     const stat = lstatSync(path, { throwIfNoEntry: false });

@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { isObject, parseJson } from '../json.ts';
+import type { DurableFs } from './durable-fs.ts';
 import { at } from './layout.ts';
 import { isCount } from './manifest.ts';
 import { moveBack, moveOut } from './move-out.ts';
 import { nameProblem } from './relative-path.ts';
 import type { BrokenSeal, SealedCheckpoint } from './scan.ts';
 import type { OpenStore, Store } from './store.ts';
-import { isCode, storeError } from './store-error.ts';
+import { isCode, isNotOurs, storeError } from './store-error.ts';
 
 const QUARANTINE_SCHEMA = 'holdfast.quarantine/1';
 
@@ -138,7 +139,7 @@ function makeEntry({ fs, path, makeId }: OpenStore, name: string, reason: string
 
 function readEntry({ fs }: Store, folder: string, id: string): Quarantined | null {
   try {
-    const json = parseJson(fs.readFile(join(folder, id, 'reason.json')).toString('utf8'));
+    const json = parseJson(readReason(fs, join(folder, id, 'reason.json')));
     const value = json.ok && isObject(json.value) ? json.value : {};
     const text = (key: string, otherwise: string) => {
       const found = value[key];
@@ -157,6 +158,15 @@ function readEntry({ fs }: Store, folder: string, id: string): Quarantined | nul
   } catch (thrown) {
     if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return null;
     throw storeError(thrown, 'read', join(folder, id));
+  }
+}
+
+function readReason(fs: DurableFs, file: string): string {
+  try {
+    return fs.readFile(file).toString('utf8');
+  } catch (thrown) {
+    if (isNotOurs(thrown)) return '';
+    throw thrown;
   }
 }
 

@@ -4,7 +4,7 @@ import { isObject, parseJson } from '../json.ts';
 import { at } from './layout.ts';
 import { isCount } from './manifest.ts';
 import type { Store } from './store.ts';
-import { isCode, storeError } from './store-error.ts';
+import { isCode, isNotOurs, storeError } from './store-error.ts';
 
 const ROLLBACK_SCHEMA = 'holdfast.rollback/1';
 
@@ -18,12 +18,12 @@ export interface Rollback {
 /** The decision that holds, null when there is none. One that cannot be read is an error: it must not be lost in silence. */
 export function readRollback({ fs, path }: Store): Rollback | null {
   const file = at.rollbackFile(path);
-  let text: string;
+  let text = '';
   try {
     text = fs.readFile(file).toString('utf8');
   } catch (thrown) {
     if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return null;
-    throw storeError(thrown, 'read', file);
+    if (!isNotOurs(thrown)) throw storeError(thrown, 'read', file);
   }
   const json = parseJson(text);
   const value = json.ok && isObject(json.value) ? json.value : {};

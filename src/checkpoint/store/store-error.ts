@@ -4,7 +4,14 @@ import { printable } from '../../core/printable.ts';
 /** True for errors that say something about the disk or the mount and nothing about what lies there. */
 export function isInputOutputError(thrown: unknown): boolean {
   const code = systemCode(thrown);
-  return code !== null && !['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR'].includes(code);
+  return code !== null && !['ENOENT', 'ENOTDIR', 'ELOOP', ...NOT_OURS].includes(code);
+}
+
+const NOT_OURS = ['EISDIR', 'EFTYPE', 'EFBIG'];
+
+/** True when something lies under the name of one of our files that none of us has put there: a folder, a pipe, a file without end. */
+export function isNotOurs(thrown: unknown): boolean {
+  return isCode(thrown, ...NOT_OURS);
 }
 
 export function isCode(thrown: unknown, ...codes: readonly string[]): boolean {

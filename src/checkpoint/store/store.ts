@@ -9,7 +9,7 @@ import { type DurableFs, realFs } from './durable-fs.ts';
 import { at, MANIFEST_NAME, STORE_FOLDER, STORE_FOLDERS } from './layout.ts';
 import { processIdentity } from './process-identity.ts';
 import { readSeals, runOfSeals } from './read-seals.ts';
-import { isCode, storeError } from './store-error.ts';
+import { isCode, isNotOurs, storeError } from './store-error.ts';
 import { assertSuited } from './suitability.ts';
 
 /** What the store touches of the world; every part can be replaced by a test. */
@@ -127,6 +127,7 @@ function readIdentity(fs: DurableFs, path: string): Pick<Store, 'run' | 'isCopy'
   } catch (thrown) {
     if (isCode(thrown, 'ENOENT')) return { run: null, isCopy: false };
     if (isCode(thrown, 'ENOTDIR')) throw damagedRun(path, 'cannot exist, because .holdfast is a file');
+    if (isNotOurs(thrown)) throw damagedRun(path, 'is not a small regular file');
     throw storeError(thrown, 'read', file);
   }
   const json = parseJson(text);

@@ -328,9 +328,9 @@ async function syncFolder(path: string): Promise<void> {
   await withFile(path, constants.O_RDONLY | constants.O_DIRECTORY, (folder) => folder.sync());
 }
 
-/** Opens a file, never through a link, and closes it whatever happens. */
+/** Opens a file, never through a link nor waiting at a pipe, and closes it whatever happens. */
 async function withFile<T>(path: string, flags: number, work: (file: fs.FileHandle) => Promise<T>): Promise<T> {
-  const file = await fs.open(path, flags | constants.O_NOFOLLOW, 0o666);
+  const file = await fs.open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o666);
   try {
     return await work(file);
   } finally {
