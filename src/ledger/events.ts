@@ -48,6 +48,7 @@ export const EVENT_KINDS = {
   },
   shipped: { step: number, url: text, bytes: orNull(number), totalMs: orNull(number) },
   'ship-failed': { step: orNull(number), url: text, problem: text },
+  fetched: { step: number, url: text, bytes: number, totalMs: number },
   notice: {
     cause,
     noticedMs: number,
@@ -143,6 +144,7 @@ export const EVENT_MEANINGS: Readonly<Record<EventKind, string>> = {
   'save-ended': 'A save ended: sealed, failed, given up at a deadline, or lost with its memory; with the time of each phase.',
   shipped: 'A sealed checkpoint was copied, with proof.',
   'ship-failed': 'A copy did not come about.',
+  fetched: 'A copy was brought back at the start, because nothing here was as new.',
   notice: 'The first warning of an interruption, or an advice to save.',
   'notice-withdrawn': 'An advice was taken back.',
   deadline:

@@ -34,6 +34,8 @@ export class Book {
   readonly #options: BookOptions;
   readonly #message: string | null;
   #ledger: LedgerWriter | null = null;
+  #attempt: number | null = null;
+  #listener: (event: LedgerEvent) => void = () => {};
 
   constructor(options: BookOptions) {
     this.node = options.node;
@@ -44,6 +46,7 @@ export class Book {
   /** Turns to a new page: the ledger of an attempt. */
   async open(attempt: number): Promise<void> {
     await this.close();
+    this.#attempt = attempt;
     const { dir, node, clock } = this.#options;
     try {
       this.#ledger = openLedger(dir, { attempt, node, clock, onFailure: (error) => this.complain(error) });
@@ -64,11 +67,27 @@ export class Book {
 
   record(event: LedgerEvent): void {
     this.#ledger?.append(event);
+    this.#listener(event);
+  }
+
+  /** Tells of every event that is recorded from now on. */
+  listen(onRecord: (event: LedgerEvent) => void): void {
+    this.#listener = onRecord;
+  }
+
+  /** The attempt whose page is open; null before the first. */
+  get attempt(): number | null {
+    return this.#attempt;
   }
 
   /** A line for people, on standard error alone. */
   say(text: string): void {
     this.#options.say(printable(text));
+  }
+
+  /** A line for people, also when they want it quiet; whoever says it writes it down in its own way. */
+  shout(text: string): void {
+    this.#options.shout(printable(text));
   }
 
   /** Something a person should know, also later. */

@@ -32,15 +32,27 @@ export type PointerMove =
 /** The prefix belongs to the run that writes first. */
 export async function claimPrefix(remote: ObjectStore, run: string): Promise<void> {
   const bytes = Buffer.from(`${JSON.stringify({ schema: COPY_SCHEMA, run })}\n`);
+  if ((await readOwner(remote)) === null && (await remote.create(RUN_KEY, bytes)).isWritten) return;
+  const owner = await readOwner(remote);
+  if (owner === null) throw unreadable(remote, RUN_KEY);
+  assertOwner(remote, owner, run);
+}
+
+/** The run that the prefix belongs to; null while it belongs to none. */
+export async function readOwner(remote: ObjectStore): Promise<string | null> {
   const found = await remote.read(RUN_KEY, MAX_BYTES);
-  if (found === null && (await remote.create(RUN_KEY, bytes)).isWritten) return;
-  const owner = await remote.read(RUN_KEY, MAX_BYTES);
-  const json = parseJson(owner?.bytes.toString('utf8') ?? '');
-  const value = json.ok && isObject(json.value) ? json.value : {};
-  if (value['schema'] !== COPY_SCHEMA || typeof value['run'] !== 'string') throw unreadable(remote, RUN_KEY);
-  if (value['run'] === run) return;
+  if (found === null) return null;
+  const json = parseJson(found.bytes.toString('utf8'));
+  const { schema, run } = json.ok && isObject(json.value) ? json.value : {};
+  if (schema !== COPY_SCHEMA || typeof run !== 'string' || run === '' || run.length > 200) throw unreadable(remote, RUN_KEY);
+  return run;
+}
+
+/** A prefix of another run is refused. */
+export function assertOwner(remote: ObjectStore, owner: string, run: string): void {
+  if (owner === run) return;
   throw new HoldfastError('REMOTE_CONFLICT', {
-    message: `${printable(remote.url)} belongs to the run ${printable(value['run'])}, not to ${printable(run)}`,
+    message: `${printable(remote.url)} belongs to the run ${printable(owner)}, not to ${printable(run)}`,
     hint: 'Give every run a prefix of its own.',
   });
 }

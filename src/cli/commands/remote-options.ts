@@ -4,7 +4,7 @@ import type { OptionTable, OptionValues } from '../command.ts';
 import { someText, wholeNumber } from '../option-values.ts';
 
 /** Reads `500MiB/s`. */
-function parseRate(text: string): Parsed<number> {
+export function parseRate(text: string): Parsed<number> {
   const size = /^(.*?) ?\/ ?s$/.exec(text.trim());
   if (size === null) return refused(`"${text.slice(0, 40)}" is not a rate: a size for each second, such as 500MiB/s`);
   const bytes = parseBytes(size[1] ?? '');

@@ -39,6 +39,8 @@ const DESCRIBE: Describers = {
   shipped: ({ step: at, url, totalMs }) =>
     plain('shipped', `step ${at} to ${excerpt(url, 80)}${totalMs === null ? '' : ` in ${formatDuration(totalMs)}`}`),
   'ship-failed': ({ url, problem }) => ({ label: 'shipping', text: `to ${excerpt(url, 80)} failed: ${told(problem)}`, paint: 'red' }),
+  fetched: ({ step: at, url, bytes, totalMs }) =>
+    plain('fetched', `step ${at} from ${excerpt(url, 80)}, ${formatBytes(bytes)} in ${formatDuration(totalMs)}`),
   notice: ({ cause, deadlineMs, terminating, detail }, atMs) => {
     const when = deadlineMs === null ? '' : `, ${formatDuration(Math.max(0, deadlineMs - atMs))} ahead`;
     const what = `${CAUSES[cause].label}${detail === null ? '' : `: ${excerpt(detail, 100)}`}${when}`;

@@ -58,18 +58,21 @@ function rowLines({ atMs, nodes, label, text, paint }: Row, { style, columns, of
 function summarised(events: readonly Recorded[]): readonly Row[] {
   const rows: Row[] = [];
   let saves: Recorded<EventOf<'save-ended'>>[] = [];
+  let ships: Recorded<EventOf<'shipped'>>[] = [];
   const endRow = (): void => {
     if (saves.length > 0) rows.push(savesRow(saves));
-    saves = [];
+    if (ships.length > 0) rows.push(shipsRow(ships));
+    [saves, ships] = [[], []];
   };
   let newest: Recorded | null = null;
   let decided = '';
   for (const recorded of events) {
     const { event } = recorded;
-    newest = event.kind === 'progress' ? recorded : event.kind === 'save-started' || event.kind === 'save-ended' ? newest : null;
+    newest = event.kind === 'progress' ? recorded : BESIDE.has(event.kind) ? newest : null;
     if (LEFT_OUT.has(event.kind) || isRepeated(event, decided)) continue;
     if (event.kind === 'decision') decided = event.sentence;
     if (event.kind === 'save-ended' && event.outcome === 'sealed') saves.push({ ...recorded, event });
+    else if (event.kind === 'shipped') ships.push({ ...recorded, event });
     else {
       endRow();
       rows.push(rowOf(recorded));
@@ -80,7 +83,9 @@ function summarised(events: readonly Recorded[]): readonly Row[] {
   return rows;
 }
 
-const LEFT_OUT: ReadonlySet<string> = new Set(['progress', 'save-started', 'cadence-planned', 'shipped']);
+const LEFT_OUT: ReadonlySet<string> = new Set(['progress', 'save-started', 'cadence-planned']);
+/** What happens beside the training and says nothing about how far it is. */
+const BESIDE: ReadonlySet<string> = new Set(['save-started', 'save-ended', 'shipped']);
 
 /** A flush that was refused is what the decision has just said. */
 function isRepeated(event: Recorded['event'], decided: string): boolean {
@@ -108,6 +113,15 @@ function together(rows: readonly Row[]): readonly Row[] {
     else kept[index] = { ...same, nodes: [...same.nodes, ...row.nodes] };
   }
   return kept;
+}
+
+/** A row of copies to one place. */
+function shipsRow(ships: readonly Recorded<EventOf<'shipped'>>[]): Row {
+  const last = ships.at(-1) as Recorded<EventOf<'shipped'>>;
+  const row = rowOf(last);
+  const [first] = ships as [Recorded<EventOf<'shipped'>>];
+  if (ships.length === 1) return row;
+  return { ...row, text: `${ships.length} copies, steps ${first.event.step} to ${last.event.step}, to ${excerpt(last.event.url, 80)}` };
 }
 
 function savesRow(saves: readonly Recorded<EventOf<'save-ended'>>[]): Row {

@@ -1,0 +1,146 @@
+import { takeAttemptNumber } from '../../checkpoint/ship/attempt-numbers.ts';
+import type { ObjectStore } from '../../checkpoint/ship/backend.ts';
+import { type Fetched, fetchCheckpoint } from '../../checkpoint/ship/fetch.ts';
+import { assertOwner, readOwner, readPointer, type RemotePointer } from '../../checkpoint/ship/pointer.ts';
+import type { RetryPolicy } from '../../checkpoint/ship/retry.ts';
+import { recordShipped } from '../../checkpoint/ship/shipped.ts';
+import { isRolledBack, readRollback } from '../../checkpoint/store/rollback.ts';
+import { scan } from '../../checkpoint/store/scan.ts';
+import { type OpenStore, readRun, type Store } from '../../checkpoint/store/store.ts';
+import { formatBytes } from '../../core/bytes.ts';
+import type { Clock } from '../../core/clock.ts';
+import { formatDuration } from '../../core/duration.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import { printable } from '../../core/printable.ts';
+import type { Book } from '../book.ts';
+import { openShipStore, PARALLEL, shipLimit, type ShipSettings } from './settings.ts';
+
+export interface RemoteRunOptions {
+  readonly ship: ShipSettings;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly book: Book;
+  readonly signal: AbortSignal;
+}
+
+/** Where there is something to go on from without the remote place, the start does not wait for it long. */
+const SHORT_RETRIES: RetryPolicy = { attempts: 3, firstDelayMs: 200, longestDelayMs: 1000 };
+
+/**
+ * The run that the copies belong to, before anything is written here: an empty folder becomes one of that run; a folder of another is refused. Null
+ * while there are no copies, and where the place cannot be reached but there is something to resume from here. Where there is nothing, an
+ * unreachable place is an error: a run that starts from nothing would never be what its copies are copies of.
+ */
+export async function identifyRemote(dir: string, options: RemoteRunOptions): Promise<string | null> {
+  const { ship, clock, book } = options;
+  const here = readRun(dir, { clock });
+  const hasOwn = here.run !== null && scan(here).sealed.length > 0;
+  try {
+    return await withRemote({ ...options, ...(hasOwn ? { retries: SHORT_RETRIES } : {}) }, async (remote) => {
+      const owner = await readOwner(remote);
+      if (owner !== null && here.run !== null) assertOwner(remote, owner, here.run);
+      return owner;
+    });
+  } catch (thrown) {
+    if (isConflict(thrown)) throw thrown;
+    if (!hasOwn) throw unreachable(ship, thrown);
+    options.signal.throwIfAborted();
+    book.complain(thrown);
+    book.warn(`whether ${ship.location.url} has a newer checkpoint is not known; the run goes on from what is here`);
+    return null;
+  }
+}
+
+/** A number for the attempt that no other node has; null where the remote place cannot be asked: the folder's own numbers then have to do. */
+export async function takeRemoteNumber(
+  options: RemoteRunOptions & { readonly above: number; readonly gang: string },
+): Promise<number | null> {
+  try {
+    return await withRemote({ ...options, retries: SHORT_RETRIES }, (remote) => takeAttemptNumber(remote, options));
+  } catch (thrown) {
+    options.signal.throwIfAborted();
+    options.book.complain(thrown);
+    return null;
+  }
+}
+
+/** Brings the newest copy when it is newer than the best that is here. True when there is something new. */
+export async function fetchNewer(
+  store: OpenStore,
+  best: { readonly attempt: number; readonly step: number } | null,
+  options: RemoteRunOptions,
+): Promise<boolean> {
+  try {
+    return await withRemote({ ...options, ...(best === null ? {} : { retries: SHORT_RETRIES }) }, (remote, stop) =>
+      bring(remote, { ...options, store, best, stop }),
+    );
+  } catch (thrown) {
+    options.signal.throwIfAborted();
+    if (best === null) throw thrown;
+    options.book.complain(thrown);
+    return false;
+  }
+}
+
+interface Bringing extends RemoteRunOptions {
+  readonly store: OpenStore;
+  readonly best: { readonly attempt: number; readonly step: number } | null;
+  readonly stop: AbortController;
+}
+
+async function bring(remote: ObjectStore, { store, best, stop, ship, clock, book, signal }: Bringing): Promise<boolean> {
+  const pointer = (await readPointer(remote))?.pointer ?? null;
+  if (pointer === null || !isWanted(pointer, store, best)) return false;
+  const { url } = ship.location;
+  book.say(`${best === null ? 'nothing is here' : `step ${best.step} is here`}; fetching step ${pointer.step} from ${url}`);
+  const limit = shipLimit(ship, clock);
+  const fetched = await fetchCheckpoint({ remote, stop, signal, folder: store.path, checkpoint: null, limit, parallel: PARALLEL, clock });
+  if (fetched.state === 'already') return false;
+  noteCopy(store, fetched, ship);
+  const { step, bytes, durationMs } = fetched;
+  book.record({ kind: 'fetched', step, url, bytes, totalMs: durationMs });
+  book.say(`fetched step ${step} (${formatBytes(bytes)}) in ${formatDuration(durationMs)}`);
+  return true;
+}
+
+/** What came from there need not be sent there. */
+function noteCopy(store: OpenStore, { name, files, bytes }: Fetched, { location }: ShipSettings): void {
+  const here = scan(store).sealed.find((one) => one.name === name);
+  const shippedAt = new Date(store.clock.now()).toISOString();
+  if (here !== undefined) recordShipped(store, here, { url: location.url, shippedAt, files, bytes });
+}
+
+/** By attempt, then step, as the folder itself is read; and not what somebody has rolled the run back from. */
+function isWanted(pointer: RemotePointer, store: Store, best: Bringing['best']): boolean {
+  if (pointer.run !== store.run || isRolledBack({ name: pointer.name, manifest: pointer }, readRollback(store))) return false;
+  return best === null || pointer.attempt > best.attempt || (pointer.attempt === best.attempt && pointer.step > best.step);
+}
+
+async function withRemote<T>(
+  { ship, clock, env, signal, retries }: RemoteRunOptions & { readonly retries?: RetryPolicy },
+  use: (remote: ObjectStore, stop: AbortController) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController();
+  // Nothing is uploaded in parts here, so nothing is remembered.
+  const memory = { get: () => null, set() {}, delete() {} };
+  const joined = AbortSignal.any([signal, stop.signal]);
+  const remote = openShipStore(ship, { clock, env, memory, signal: joined, ...(retries === undefined ? {} : { retries }) });
+  try {
+    return await use(remote, stop);
+  } finally {
+    await remote[Symbol.asyncDispose]();
+  }
+}
+
+function isConflict(thrown: unknown): boolean {
+  return thrown instanceof HoldfastError && (thrown.code === 'REMOTE_CONFLICT' || thrown.code === 'REMOTE_INVALID');
+}
+
+function unreachable({ location }: ShipSettings, thrown: unknown): unknown {
+  if (!(thrown instanceof HoldfastError)) return thrown;
+  return new HoldfastError(thrown.code, {
+    message: `the trainer was not started: nothing is sealed here, and whether ${printable(location.url)} has a checkpoint cannot be known: ${thrown.message}`,
+    hint: `${thrown.hint === undefined ? '' : `${thrown.hint} `}Without --ship the run starts from nothing.`,
+    cause: thrown,
+  });
+}
