@@ -20,7 +20,7 @@ const KEEP_ONE = { last: 1, every: null, withinMs: null };
 const STRANGERS: readonly (readonly [string, (path: string) => void])[] = [
   ['a pipe', (path) => void execFileSync('mkfifo', [path])],
   ['a device without end', (path) => symlinkSync('/dev/zero', path)],
-  ['a folder', (path) => void mkdirSync(path)],
+  ['a folder', (path) => mkdirSync(path)],
   ['a file without end', (path) => (writeFileSync(path, ''), truncateSync(path, 2 ** 40))],
 ];
 

@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../core/clock.ts';
-import { readText } from '../../../core/read-text.ts';
-import { isCode } from '../../store/store-error.ts';
+import { readRegularFile } from '../../../core/read-regular.ts';
+import { isCode, isNotOurs } from '../../store/store-error.ts';
 import { BEAT_MS, formatOwner, isGone, type Owner, parseOwner, thisProcess } from './owner.ts';
 
 /** The right to do something that two processes must not do at once. */
@@ -26,6 +26,9 @@ export interface ClaimsOptions {
 const POLL_MS = 500;
 const MAX_TRIES = 5;
 const OWNER_FILE = 'owner.json';
+const MAX_OWNER_BYTES = 64 * 1024;
+/** The owner that a file names which cannot be read: only its age tells. */
+const NOBODY: Owner = { id: '', pid: 0, process: null };
 /** Prepared, and moved out of the way; neither is a claim. */
 const [CANDIDATE, GONE] = ['candidate-', 'gone-'];
 
@@ -129,10 +132,9 @@ function readHolder(path: string, { owner: here, file }: Candidate): Holder {
   beat(file, here);
   const ours = fstatSync(file).mtimeMs;
   try {
-    const text = readText(join(path, OWNER_FILE));
+    const owner = parseOwner(readOwner(join(path, OWNER_FILE)));
     const silent = ours - statSync(join(path, OWNER_FILE)).mtimeMs;
-    const owner = parseOwner(text);
-    return { owner, isGone: isGone(owner ?? { ...here, id: '', bootId: null }, silent, here) };
+    return { owner, isGone: isGone(owner ?? NOBODY, silent, here) };
   } catch (thrown) {
     if (isCode(thrown, 'ENOENT')) return { owner: null, isGone: true };
     throw thrown;
@@ -192,16 +194,26 @@ function sweep(folder: string, here: Owner): void {
     const path = join(folder, name);
     const owner = parseOwner(readIfThere(join(path, OWNER_FILE)));
     // One that names nobody was left half-made or half-removed: only its age tells.
-    if (isGone(owner ?? { ...here, bootId: null }, owner === null ? now - statSync(path).mtimeMs : 0, here)) remove(path);
+    if (isGone(owner ?? NOBODY, owner === null ? now - statSync(path).mtimeMs : 0, here)) remove(path);
   }
   rmdirSync(folder);
 }
 
 function readIfThere(file: string): string {
   try {
-    return readText(file);
+    return readOwner(file);
   } catch {
     return '';
+  }
+}
+
+/** Something else in its place names nobody. */
+function readOwner(file: string): string {
+  try {
+    return readRegularFile(file, MAX_OWNER_BYTES).toString('utf8');
+  } catch (thrown) {
+    if (isNotOurs(thrown)) return '';
+    throw thrown;
   }
 }
 
