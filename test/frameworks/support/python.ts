@@ -16,9 +16,9 @@ const ENVIRONMENT = {
   PYTHONDONTWRITEBYTECODE: '1',
 };
 
-/** Installs the frameworks where they are missing; the Python of each family. */
-export async function installFrameworks(): Promise<ReadonlyMap<string, string>> {
-  const printed = await output('bash', [join(FRAMEWORKS, 'setup.sh')]);
+/** Installs the frameworks of these families, or of all, where they are missing; the Python of each family. */
+export async function installFrameworks(families: readonly string[] = []): Promise<ReadonlyMap<string, string>> {
+  const printed = await output('bash', [join(FRAMEWORKS, 'setup.sh'), ...families]);
   return new Map(printed.split('\n').flatMap((line) => (line.includes('=') ? [line.split('=', 2) as [string, string]] : [])));
 }
 
