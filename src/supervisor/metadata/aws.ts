@@ -25,7 +25,7 @@ export function readInstanceAction(text: string, nowMs: number): readonly Told[]
 export function readRebalance(text: string): readonly Told[] {
   const value = jsonOf(text, 'rebalance');
   if (!isObject(value) || typeof value['noticeTime'] !== 'string') throw nonsense('the rebalance recommendation has no time');
-  return [{ cause: 'aws-rebalance', deadlineMs: null, detail: `recommended at ${excerpt(value['noticeTime'], 40)}` }];
+  return [{ cause: 'aws-rebalance', deadlineMs: null, detail: 'rebalance recommendation' }];
 }
 
 /** What `events/maintenance/scheduled` says: of several events the next. */
@@ -34,7 +34,7 @@ export function readScheduled(text: string, nowMs: number): readonly Told[] {
   if (!isArray(value)) throw nonsense('scheduled maintenance is not a list');
   const coming = value.flatMap((event): Told[] => {
     if (!isObject(event) || (event['State'] !== undefined && event['State'] !== 'active')) return [];
-    const detail = excerpt(typeof event['Code'] === 'string' ? event['Code'] : 'maintenance', 60);
+    const detail = [event['Code'], event['EventId']].flatMap((part) => (typeof part === 'string' ? [excerpt(part, 60)] : [])).join(' ');
     return [{ cause: 'aws-maintenance', deadlineMs: instantOf(event['NotBefore'], nowMs), detail }];
   });
   return coming.toSorted((a, b) => (a.deadlineMs ?? Infinity) - (b.deadlineMs ?? Infinity)).slice(0, 1);
@@ -43,9 +43,16 @@ export function readScheduled(text: string, nowMs: number): readonly Told[] {
 /** The metadata service of AWS, in its second version alone: every question carries a token that was asked for before. */
 export function openAws(ask: Ask, clock: Clock): MetadataService {
   let token: { readonly text: string; readonly untilMs: number } | null = null;
+  let renewing: Promise<string> | null = null;
 
-  async function tokenFor(signal: AbortSignal): Promise<string> {
-    if (token !== null && clock.monotonic() < token.untilMs) return token.text;
+  /** All channels share one token, and wait for the same new one. */
+  function tokenFor(signal: AbortSignal): Promise<string> {
+    if (token !== null && clock.monotonic() < token.untilMs) return Promise.resolve(token.text);
+    renewing ??= renew(signal).finally(() => (renewing = null));
+    return renewing;
+  }
+
+  async function renew(signal: AbortSignal): Promise<string> {
     const headers = { [TTL_HEADER]: String(TTL_SECONDS) };
     const answer = await ask({ path: '/latest/api/token', method: 'PUT', headers, timeoutMs: ANSWER_MS }, signal);
     if (answer.status !== 200) throw unreachable(`status ${answer.status} for a token`);
@@ -59,12 +66,13 @@ export function openAws(ask: Ask, clock: Clock): MetadataService {
   /** Null: the service has nothing under this path. */
   async function get(path: string, signal: AbortSignal): Promise<string | null> {
     for (let isAgain = false; ; isAgain = true) {
-      const headers = { 'x-aws-ec2-metadata-token': await tokenFor(signal) };
+      const used = await tokenFor(signal);
+      const headers = { 'x-aws-ec2-metadata-token': used };
       const { status, body } = await ask({ path: ROOT + path, headers, timeoutMs: ANSWER_MS }, signal);
       if (status === 200) return body;
       if (status === 404) return null;
       if (status !== 401 || isAgain) throw unreachable(`status ${status}`);
-      token = null;
+      if (token?.text === used) token = null;
     }
   }
 

@@ -40,8 +40,8 @@ function concerns({ Resources: names, EventStatus: status }: JsonObject, machine
 
 function readEvent({ EventType: type, EventId: id, NotBefore: notBefore }: JsonObject, nowMs: number): Told | null {
   const cause = typeof type === 'string' && Object.hasOwn(CAUSE_OF, type) ? CAUSE_OF[type] : undefined;
-  if (cause === undefined) return null;
-  const detail = `${String(type)}${typeof id === 'string' ? ` ${excerpt(id, 60)}` : ''}`;
+  if (cause === undefined || typeof type !== 'string') return null;
+  const detail = `${type}${typeof id === 'string' ? ` ${excerpt(id, 60)}` : ''}`;
   return { cause, deadlineMs: instantOf(notBefore, nowMs), detail };
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Rng } from '../../core/rng.ts';
 import type { NodeKind } from '../../domain/effective-grace.ts';
-import { makeNotice } from '../../domain/notice.ts';
+import { CAUSES, makeNotice } from '../../domain/notice.ts';
 import type { Notices } from '../notices.ts';
 import { openAws } from './aws.ts';
 import { openAzure } from './azure.ts';
@@ -63,7 +63,7 @@ interface Found {
 async function find({ services, isNamed }: NonNullable<MetadataWish>, client: MetadataClient, world: MetadataWorld): Promise<Found | null> {
   const { clock, signal } = world;
   const complain = makeComplaints(services[0] ?? 'gcp', world.warn);
-  for (let tries = 1; isNamed || tries <= TRIES; tries++) {
+  for (let tries = 1; ; tries++) {
     const found = new AbortController();
     const stop = AbortSignal.any([signal, found.signal]);
     try {
@@ -72,12 +72,12 @@ async function find({ services, isNamed }: NonNullable<MetadataWish>, client: Me
       signal.throwIfAborted();
       const [first] = thrown instanceof AggregateError ? (thrown.errors as unknown[]) : [thrown];
       if (isNamed) complain(first);
+      else if (tries === TRIES) return null;
     } finally {
       found.abort();
     }
     await clock.sleep(jittered(TRY_AGAIN_MS * Math.min(tries, MOST_PATIENCE), world.rng), { signal });
   }
-  return null;
 }
 
 async function recognised(
@@ -124,7 +124,8 @@ async function follow(channel: Channel, world: MetadataWorld, complain: Complain
 function pass(before: readonly Told[], now: readonly Told[], { notices, clock }: MetadataWorld): void {
   for (const { cause, deadlineMs, detail } of now) {
     const known = before.find((told) => told.cause === cause);
-    if (known !== undefined && known.deadlineMs === deadlineMs && known.detail === detail) continue;
+    // An advice is worth one save, whenever it says to end; of what ends the attempt the deadline counts.
+    if (known !== undefined && known.detail === detail && (known.deadlineMs === deadlineMs || !CAUSES[cause].terminating)) continue;
     const when = deadlineMs === null ? {} : { deadlineMs };
     notices.add(makeNotice({ cause, atMs: clock.now(), source: 'metadata', detail, ...when }));
   }

@@ -1,0 +1,68 @@
+import type { OpenStore } from '../checkpoint/store/store.ts';
+import type { Rng } from '../core/rng.ts';
+import { NODE_KINDS } from '../domain/effective-grace.ts';
+import type { Book } from './book.ts';
+import type { CurrentLife } from './live-once.ts';
+import type { Notices } from './notices.ts';
+import type { RunOptions } from './options.ts';
+import { socketCandidates, sweepSocketFolders } from './sdk/socket-folder.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export interface BystanderWorld {
+  readonly options: RunOptions;
+  readonly store: OpenStore;
+  readonly book: Book;
+  readonly notices: Notices;
+  readonly surroundings: Surroundings;
+  readonly current: CurrentLife;
+  readonly rng: Rng;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What goes on beside the lives of the trainer, from the first on: the metadata service, the status, the look at what is short. It begins when the trainer
+ * runs, so that nothing of it delays the start, and what it needs is loaded only then. Whatever fails here is told, and training goes on.
+ */
+export function startBystanders(world: BystanderWorld): void {
+  const { options, store, book } = world;
+  const parts = [readyPressure(world), watchMetadataService(world), serveLiveStatus(world)];
+  for (const part of parts) part.catch((thrown: unknown) => book.complain(thrown));
+  sweepSocketFolders(socketCandidates(options.env), store.owner);
+}
+
+async function readyPressure({ options, store, surroundings }: BystanderWorld): Promise<void> {
+  const { preparePressure } = await import('./pressure.ts');
+  surroundings.notePressure(preparePressure(store.path, options.env));
+}
+
+async function watchMetadataService({ options, store, book, notices, surroundings, rng, signal }: BystanderWorld): Promise<void> {
+  if (options.metadata === null) return;
+  const { watchMetadata } = await import('./metadata/watch.ts');
+  await watchMetadata(options.metadata, {
+    notices,
+    clock: store.clock,
+    rng: rng.fork('metadata'),
+    signal,
+    say: (text) => book.say(text),
+    warn: (text) => book.warn(text),
+    onNodeKind: (kind) => {
+      surroundings.noteNode('metadata', kind);
+      book.say(NODE_KINDS[kind].reason);
+    },
+  });
+}
+
+async function serveLiveStatus(world: BystanderWorld): Promise<void> {
+  const { options, signal, book } = world;
+  if (options.status === null) return;
+  const [{ serveStatus }, { LiveStatus }, { formatAddress }] = await Promise.all([
+    import('./status/server.ts'),
+    import('./status/live-status.ts'),
+    import('./status/address.ts'),
+  ]);
+  const live = new LiveStatus(world);
+  const server = await serveStatus(options.status, () => live.now());
+  book.say(`status on http://${formatAddress(server.address)}/status, metrics on /metrics`);
+  if (signal.aborted) server.close();
+  else signal.addEventListener('abort', () => server.close(), { once: true });
+}

@@ -1,0 +1,123 @@
+import { readFileSync, statfsSync } from 'node:fs';
+import { bytesBelow, ephemeralLimit } from '../checkpoint/storage/ephemeral-limit.ts';
+import { type EvictionLine, evictionLine } from '../checkpoint/storage/eviction-line.ts';
+import { parseMountTable } from '../checkpoint/storage/mount-table.ts';
+import { mountOfKubelet } from '../checkpoint/storage/place.ts';
+import { describeStorage } from '../checkpoint/storage/storage.ts';
+import { formatBytes } from '../core/bytes.ts';
+import type { Pressure } from '../domain/effective-grace.ts';
+import { containerMemory } from './container-memory.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A place on the node's own disk, and the line at which the kubelet evicts. */
+interface WatchedPlace {
+  readonly path: string;
+  readonly line: Pick<EvictionLine, 'bytes' | 'inodes' | 'text'>;
+}
+
+/** The kubelet sees the line crossed seconds before its signal comes, and writers go on meanwhile or are gone: this near counts as crossed. */
+const NEAR = 1.1;
+/** Where the kubelet evicts for memory when nobody says otherwise. */
+const NODE_MEMORY_LINE_BYTES = 100 * 1024 * 1024;
+/** A container this close to its own limits is about to be ended for them. */
+const NEAR_LIMIT = 0.98;
+const KUBELET_SHARE = 0.1;
+const INODES_SHARE = 0.05;
+
+/**
+ * Finds, once, what can be short when a pod is evicted, and returns how to look at it when a notice comes: a handful of system calls on local
+ * disks. Outside a pod nobody evicts, and nothing is looked at.
+ */
+export function preparePressure(dir: string, env: Environment): () => readonly Pressure[] {
+  const places = watchedPlaces(dir);
+  if (places === null) return () => [];
+  const own = ownStorage(dir, env);
+  return () => [
+    ...places.flatMap(({ path, line }) => guarded(() => diskPressure(path, line))).slice(0, 1),
+    ...guarded(() => storagePressure(own)),
+    ...guarded(nodeMemoryPressure),
+    ...guarded(containerPressure),
+  ];
+}
+
+/** The pod's volumes on the node's disk, the layer of the container, and the folder of the run where it lies on either; null outside a pod. */
+function watchedPlaces(dir: string): readonly WatchedPlace[] | null {
+  const kubelet = mountOfKubelet(parseMountTable(readFileSync('/proc/self/mountinfo', 'utf8')));
+  if (kubelet === null) return null;
+  const facts = statfsSync(kubelet.mountPoint);
+  // What the kubelet mounts into every container lies on its own disk, which also holds the emptyDirs.
+  const node = {
+    path: kubelet.mountPoint,
+    line: {
+      bytes: Math.ceil(facts.blocks * facts.bsize * KUBELET_SHARE),
+      inodes: Math.ceil(facts.files * INODES_SHARE),
+      text: `${KUBELET_SHARE * 100} %`,
+    },
+  };
+  const others = ['/', dir].flatMap((path): WatchedPlace[] => {
+    const storage = describeStorage(path);
+    const line = evictionLine({ kind: 'auto' }, { ...storage, ...storage.space });
+    return line === null ? [] : [{ path: storage.folder, line }];
+  });
+  return [node, ...others];
+}
+
+/** The folder that is surely the pod's own and counts against its limit; null where no limit is known. */
+function ownStorage(dir: string, env: Environment): { readonly folder: string; readonly limitBytes: number } | null {
+  const limitBytes = ephemeralLimit(env);
+  if (limitBytes === null) return null;
+  const { place, folder } = describeStorage(dir);
+  return place.id === 'empty-dir' || place.id === 'container-layer' ? { folder, limitBytes } : null;
+}
+
+export function diskPressure(path: string, line: WatchedPlace['line']): readonly Pressure[] {
+  const { bavail, blocks, bsize, ffree, files } = statfsSync(path);
+  if (bavail * bsize < line.bytes * NEAR) {
+    const share = ((100 * bavail) / Math.max(1, blocks)).toFixed(1);
+    return [{ resource: 'disk', seen: `${share} % of the disk under ${path} is free, eviction begins at ${line.text}` }];
+  }
+  if (files > 0 && ffree < line.inodes * NEAR)
+    return [{ resource: 'inodes', seen: `${ffree} inodes are free under ${path}, eviction begins at ${line.inodes}` }];
+  return [];
+}
+
+function storagePressure(own: ReturnType<typeof ownStorage>): readonly Pressure[] {
+  if (own === null) return [];
+  const used = bytesBelow(own.folder);
+  if (used < own.limitBytes * NEAR_LIMIT) return [];
+  return [
+    {
+      resource: 'disk',
+      seen: `the run holds ${formatBytes(used)} of the ${formatBytes(own.limitBytes)} that the pod may keep on its node`,
+    },
+  ];
+}
+
+function nodeMemoryPressure(): readonly Pressure[] {
+  const kib = /^MemAvailable:\s*(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'latin1'))?.[1];
+  if (kib === undefined || Number(kib) * 1024 >= NODE_MEMORY_LINE_BYTES * NEAR) return [];
+  return [
+    { resource: 'memory', seen: `${formatBytes(Number(kib) * 1024)} are free, eviction begins at ${formatBytes(NODE_MEMORY_LINE_BYTES)}` },
+  ];
+}
+
+function containerPressure(): readonly Pressure[] {
+  const memory = containerMemory();
+  if (memory === null || memory.usedBytes < memory.limitBytes * NEAR_LIMIT) return [];
+  return [
+    {
+      resource: 'memory',
+      seen: `the container uses ${formatBytes(memory.usedBytes)} of the ${formatBytes(memory.limitBytes)} that it may have`,
+    },
+  ];
+}
+
+/** What cannot be looked at tells nothing: a notice is never lost to it. */
+function guarded(look: () => readonly Pressure[]): readonly Pressure[] {
+  try {
+    return look();
+  } catch {
+    return [];
+  }
+}

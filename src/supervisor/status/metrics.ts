@@ -1,0 +1,141 @@
+import type { Status } from './status.ts';
+
+type Labels = Readonly<Record<string, string>>;
+interface Sample {
+  readonly labels?: Labels;
+  /** Null: not known now, and left out. */
+  readonly value: number | null | undefined;
+}
+
+interface Metric {
+  readonly name: string;
+  readonly type: 'gauge' | 'counter';
+  readonly help: string;
+  readonly samples: (status: Status) => readonly Sample[];
+}
+
+const one = (value: number | null | undefined): readonly Sample[] => [{ value }];
+const flag = (value: boolean | undefined): readonly Sample[] => one(value === undefined ? null : value ? 1 : 0);
+
+/** Every metric, in the order in which they are served. */
+export const METRICS: readonly Metric[] = [
+  {
+    name: 'holdfast_run_info',
+    type: 'gauge',
+    help: 'Always 1; what runs is in the labels.',
+    samples: ({ run, node, version, attempt, state }) => [
+      { labels: { run, node, version, attempt: String(attempt ?? ''), state }, value: 1 },
+    ],
+  },
+  { name: 'holdfast_step', type: 'gauge', help: 'The newest step that was reported.', samples: ({ progress }) => one(progress?.step) },
+  {
+    name: 'holdfast_steps_per_second',
+    type: 'gauge',
+    help: 'Pace of the last steps.',
+    samples: ({ progress }) => one(progress?.stepsPerSecond),
+  },
+  {
+    name: 'holdfast_ranks',
+    type: 'gauge',
+    help: 'Ranks on this node that speak with the supervisor.',
+    samples: ({ trainer }) => one(trainer?.ranks),
+  },
+  {
+    name: 'holdfast_last_good_step',
+    type: 'gauge',
+    help: 'Step of the last good checkpoint.',
+    samples: ({ lastGood }) => one(lastGood?.step),
+  },
+  {
+    name: 'holdfast_last_good_age_seconds',
+    type: 'gauge',
+    help: 'Time since the state of the last good checkpoint was taken.',
+    samples: ({ lastGood }) => one(lastGood?.ageSeconds),
+  },
+  {
+    name: 'holdfast_unsaved_seconds',
+    type: 'gauge',
+    help: 'Work that would be lost now.',
+    samples: ({ unsaved }) => one(unsaved?.seconds),
+  },
+  {
+    name: 'holdfast_unsaved_accelerator_seconds',
+    type: 'gauge',
+    help: 'The same, times the number of ranks.',
+    samples: ({ unsaved }) => one(unsaved?.acceleratorSeconds),
+  },
+  {
+    name: 'holdfast_saves_total',
+    type: 'counter',
+    help: 'Saves by what became of them.',
+    samples: ({ saves }) => Object.entries(saves.outcomes).map(([outcome, value]) => ({ labels: { outcome }, value })),
+  },
+  {
+    name: 'holdfast_save_seconds_total',
+    type: 'counter',
+    help: 'Time of sealed saves, from begin to sealed.',
+    samples: ({ saves }) => one(saves.seconds),
+  },
+  {
+    name: 'holdfast_save_write_seconds_total',
+    type: 'counter',
+    help: 'Of that, the time in which the trainer stood still and wrote.',
+    samples: ({ saves }) => one(saves.writeSeconds),
+  },
+  { name: 'holdfast_save_bytes_total', type: 'counter', help: 'Bytes of sealed saves.', samples: ({ saves }) => one(saves.bytes) },
+  {
+    name: 'holdfast_last_save_seconds',
+    type: 'gauge',
+    help: 'Time of the newest sealed save.',
+    samples: ({ saves }) => one(saves.last?.seconds),
+  },
+  {
+    name: 'holdfast_predicted_flush_seconds',
+    type: 'gauge',
+    help: 'What a flush would take if a notice came now.',
+    samples: ({ flush }) => [
+      { labels: { quantile: '0.5' }, value: flush?.medianSeconds },
+      { labels: { quantile: '0.95' }, value: flush?.p95Seconds },
+    ],
+  },
+  {
+    name: 'holdfast_notice_seconds_left',
+    type: 'gauge',
+    help: 'Time until the process is killed; only while a notice runs.',
+    samples: ({ notice }) => one(notice?.secondsLeft),
+  },
+  {
+    name: 'holdfast_advice',
+    type: 'gauge',
+    help: 'Advice that was given and not taken back.',
+    samples: ({ advice }) => advice.map(({ cause }) => ({ labels: { cause }, value: 1 })),
+  },
+  { name: 'holdfast_restarts_total', type: 'counter', help: 'Restarts of the trainer in place.', samples: ({ restarts }) => one(restarts) },
+  { name: 'holdfast_hung', type: 'gauge', help: '1 while the trainer seems to hang.', samples: ({ hang }) => flag(hang?.isHung) },
+  {
+    name: 'holdfast_quiet_seconds',
+    type: 'gauge',
+    help: 'Time since the trainer gave a sign of life.',
+    samples: ({ hang }) => one(hang?.quietSeconds),
+  },
+];
+
+/** The metrics in the text form of Prometheus. */
+export function renderMetrics(status: Status): string {
+  return METRICS.map(({ name, type, help, samples }) => {
+    const known = samples(status).flatMap(({ labels = {}, value }) =>
+      value === null || value === undefined ? [] : [`${name}${renderLabels(labels)} ${value}\n`],
+    );
+    return known.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${known.join('')}`;
+  }).join('');
+}
+
+function renderLabels(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+/** The three characters that the form escapes. */
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}

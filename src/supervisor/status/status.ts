@@ -1,0 +1,128 @@
+import type { Deadline } from '../../domain/effective-grace.ts';
+import type { HangVerdict } from '../../domain/hang.ts';
+import { CAUSES, firstTerminating, type Notice } from '../../domain/notice.ts';
+import type { Prediction } from '../../domain/prediction.ts';
+import type { Totals } from './totals.ts';
+
+/** Named in every answer; a field may be added under the same number, a meaning never changes. Documented in docs/reference/status.md. */
+export const STATUS_SCHEMA = 'holdfast.status/1';
+
+/** The life that goes on, as far as a status tells of it. */
+export interface LiveFacts {
+  readonly pid: number;
+  readonly ranks: number;
+  readonly worldSize: number | null;
+  readonly step: number | null;
+  readonly stepMs: number | null;
+  readonly stepsPerSecond: number | null;
+  readonly lastGoodStep: number | null;
+  readonly lastGoodAgeMs: number | null;
+  readonly unsavedMs: number;
+  readonly unsavedSteps: number | null;
+  readonly savePhase: string;
+  /** What a flush would take: until the step ends, to write, to seal; null where one of them was never measured. */
+  readonly flush: readonly [Prediction | null, Prediction | null, Prediction | null];
+  readonly hang: HangVerdict | null;
+}
+
+export interface StatusFacts {
+  readonly run: string;
+  readonly node: string;
+  readonly version: string;
+  readonly nowMs: number;
+  readonly attempt: number | null;
+  readonly totals: Totals;
+  readonly notices: readonly Notice[];
+  readonly deadline: Deadline | null;
+  /** Null between two lives. */
+  readonly live: LiveFacts | null;
+}
+
+export type Status = ReturnType<typeof makeStatus>;
+
+/** Everything that can be asked about a run that goes on. Times are seconds; what is not known is null. */
+export function makeStatus(facts: StatusFacts) {
+  const { run, node, version, nowMs, attempt, totals, notices, deadline, live } = facts;
+  const ending = firstTerminating(notices);
+  return {
+    schema: STATUS_SCHEMA,
+    at: new Date(nowMs).toISOString(),
+    run,
+    node,
+    version,
+    attempt,
+    state: ending !== null ? 'ending' : live === null ? 'starting' : 'training',
+    restarts: Math.max(0, totals.attempts - 1),
+    ...(live === null ? NOT_LIVE : liveParts(live)),
+    saves: savesOf(totals, live),
+    notice: ending === null ? null : { ...told(ending), ...timeLeft(deadline, nowMs) },
+    advice: notices.filter(({ terminating }) => !terminating).map(told),
+  };
+}
+
+const NOT_LIVE = { trainer: null, progress: null, lastGood: null, unsaved: null, flush: null, hang: null };
+
+function liveParts(live: LiveFacts) {
+  const { pid, ranks, worldSize, lastGoodStep, lastGoodAgeMs, hang } = live;
+  return {
+    trainer: { pid, ranks, worldSize },
+    progress: progressOf(live),
+    lastGood: lastGoodStep === null ? null : { step: lastGoodStep, ageSeconds: seconds(lastGoodAgeMs) },
+    unsaved: unsavedOf(live),
+    flush: flushOf(live),
+    hang: hang === null ? null : hangOf(hang),
+  };
+}
+
+function timeLeft(deadline: Deadline | null, nowMs: number) {
+  if (deadline === null) return { deadline: null, secondsLeft: null, confidence: 'guess' as const };
+  const { deadlineMs, confidence } = deadline;
+  return { deadline: new Date(deadlineMs).toISOString(), secondsLeft: seconds(deadlineMs - nowMs), confidence };
+}
+
+function progressOf({ step, stepsPerSecond, stepMs }: LiveFacts) {
+  return { step, stepsPerSecond, usualStepSeconds: seconds(stepMs) };
+}
+
+/** Work that would be lost now. Every rank is taken for one accelerator. */
+function unsavedOf({ unsavedMs, unsavedSteps, worldSize }: LiveFacts) {
+  const accelerators = worldSize ?? 1;
+  return {
+    steps: unsavedSteps,
+    seconds: unsavedMs / 1000,
+    accelerators,
+    acceleratorSeconds: (unsavedMs / 1000) * accelerators,
+  };
+}
+
+function savesOf({ saves, lastSave, sealedMs, writeMs, sealedBytes }: Totals, live: LiveFacts | null) {
+  return {
+    phase: live?.savePhase ?? 'idle',
+    outcomes: saves,
+    seconds: sealedMs / 1000,
+    writeSeconds: writeMs / 1000,
+    bytes: sealedBytes,
+    last:
+      lastSave === null
+        ? null
+        : { step: lastSave.step, bytes: lastSave.bytes, seconds: lastSave.totalMs / 1000, writeSeconds: seconds(lastSave.writeMs) },
+  };
+}
+
+function flushOf({ flush: [rest, write, seal] }: LiveFacts) {
+  if (write === null || seal === null) return null;
+  const sum = (pick: (prediction: Prediction) => number): number => ((rest === null ? 0 : pick(rest)) + pick(write) + pick(seal)) / 1000;
+  return { medianSeconds: sum(({ medianMs }) => medianMs), p95Seconds: sum(({ p95Ms }) => p95Ms) };
+}
+
+function hangOf({ isHung, quietMs, limitMs, sentence }: HangVerdict) {
+  return { isHung, quietSeconds: quietMs / 1000, limitSeconds: seconds(limitMs), sentence };
+}
+
+function told({ cause, atMs, source, detail }: Notice) {
+  return { cause, label: CAUSES[cause].label, at: new Date(atMs).toISOString(), source, detail };
+}
+
+function seconds(ms: number | null): number | null {
+  return ms === null ? null : ms / 1000;
+}
