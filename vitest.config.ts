@@ -52,6 +52,15 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'binary',
+          include: ['test/binary/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: PROCESS_TIMEOUT_MS,
+          hookTimeout: 5 * PROCESS_TIMEOUT_MS,
+        },
+      },
+      {
+        test: {
           name: 'crash',
           include: ['test/crash/**/*.test.ts'],
           pool: 'forks',

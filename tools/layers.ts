@@ -3,6 +3,7 @@
  * each other. Folders that do not exist yet stand here already, so that their place is settled before their first file.
  */
 export const LAYERS: readonly (readonly string[])[] = [
+  ['binary'],
   ['cli', 'dashboard'],
   ['demo', 'drill', 'why', 'whatif', 'lint', 'plan', 'grace'],
   ['operator', 'cluster', 'supervisor', 'queue'],

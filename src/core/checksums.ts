@@ -1,6 +1,5 @@
-import type * as Native from '@node-rs/crc32';
-import { createRequire } from 'node:module';
 import { crc32 as zlibCrc32 } from 'node:zlib';
+import { loadNativeChecksums, type NativeChecksums } from './native-checksums.ts';
 
 /** CRC-32 (zip, IEEE 802.3) of the bytes, continuing from `previous`. */
 export function crc32(bytes: Uint8Array, previous = 0): number {
@@ -28,11 +27,11 @@ export function crc32c(bytes: Uint8Array, previous = 0): number {
   return native().crc32c(bytes, previous);
 }
 
-let loaded: typeof Native | null = null;
+let loaded: NativeChecksums | null = null;
 
 /** Loaded when it is first needed: native code takes as long to load as forty modules. */
-function native(): typeof Native {
-  loaded ??= createRequire(import.meta.url)('@node-rs/crc32') as typeof Native;
+function native(): NativeChecksums {
+  loaded ??= loadNativeChecksums();
   return loaded;
 }
 

@@ -1,25 +1,14 @@
 import { join } from 'node:path';
 
-/** What comes with Holdfast and is not its code: the launcher, the Python package, the example that the demo runs. */
-interface Installation {
-  /** The program that starts this Holdfast again. */
-  launcher(): string;
-  /** Where a file or folder of the installation lies, by its path from the root. */
-  file(path: string): string;
-}
-
 /** A clone, or a package as npm installs it: the root lies two folders up, from `src/core` and from `dist/core` alike. */
 const ROOT = join(import.meta.dirname, '..', '..');
 
-let installation: Installation = {
-  launcher: () => join(ROOT, 'bin', 'holdfast'),
-  file: (path) => join(ROOT, path),
-};
-
+/** The program that starts this Holdfast again. The single executable has another file in place of this one (tools/build-binary.ts). */
 export function launcher(): string {
-  return installation.launcher();
+  return join(ROOT, 'bin', 'holdfast');
 }
 
+/** Where something lies that comes with Holdfast and is not its code: the Python package, the example that the demo runs. */
 export function installedFile(path: string): string {
-  return installation.file(path);
+  return join(ROOT, path);
 }

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const FIRST_PROCESS = '\nexec 3<&0\n';
+
+/** What lies in the executable beside its program, by name. */
+export function collectAssets(program: string): ReadonlyMap<string, Buffer> {
+  const files = globSync(['python/holdfast/**/*.py', 'python/holdfast/py.typed', 'examples/stdlib/*.py'], { cwd: ROOT }).toSorted();
+  const assets = new Map<string, Buffer>([
+    ['program', Buffer.from(program)],
+    ['version', Buffer.from(versionOf())],
+    ['first-process.sh', Buffer.from(firstProcess())],
+    ['native/crc32.node', readFileSync(nativeAddon())],
+    ...files.map((file) => [file, readFileSync(join(ROOT, file))] as const),
+  ]);
+  const hash = createHash('sha256');
+  for (const [name, bytes] of assets) hash.update(`${name}\0${bytes.length}\0`).update(bytes);
+  return assets.set('digest', Buffer.from(hash.digest('hex').slice(0, 16)));
+}
+
+function versionOf(): string {
+  return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
+}
+
+/** The part of the launcher that stays as the first process of a container; its arguments are the program to start. */
+function firstProcess(): string {
+  const launcher = readFileSync(join(ROOT, 'bin/holdfast'), 'utf8');
+  const start = launcher.indexOf(FIRST_PROCESS);
+  if (start < 0) throw new Error('bin/holdfast has no part for the first process any more');
+  return launcher.slice(start + 1);
+}
+
+function nativeAddon(): string {
+  const require = createRequire(import.meta.url);
+  return createRequire(require.resolve('@node-rs/crc32')).resolve(`@node-rs/crc32-linux-${process.arch}-gnu`);
+}
