@@ -1,0 +1,180 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { run } from '../src/cli/commands/run.ts';
+import { parseCommandLine } from '../src/cli/parse.ts';
+import { parseBytes } from '../src/core/bytes.ts';
+import { POD_FAILURE_POLICY } from '../src/domain/exit-contract.ts';
+
+const EXAMPLES = join(import.meta.dirname, '..', 'examples');
+const TRAINERS = readdirSync(EXAMPLES).filter((name) => existsSync(join(EXAMPLES, name, 'train.py')));
+
+interface Mount {
+  readonly name: string;
+  readonly mountPath: string;
+}
+
+interface Volume {
+  readonly name: string;
+  readonly emptyDir?: { readonly medium?: string; readonly sizeLimit?: string };
+  readonly persistentVolumeClaim?: { readonly claimName: string };
+  readonly downwardAPI?: { readonly items: readonly { readonly path: string; readonly fieldRef: { readonly fieldPath: string } }[] };
+}
+
+interface Container {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly resources: { readonly requests: { readonly memory: string }; readonly limits: { readonly memory: string } };
+  readonly securityContext: Readonly<Record<string, unknown>>;
+  readonly volumeMounts: readonly Mount[];
+}
+
+interface PodSpec {
+  readonly restartPolicy?: string;
+  readonly terminationGracePeriodSeconds: number;
+  readonly securityContext: Readonly<Record<string, unknown>>;
+  readonly containers: readonly Container[];
+  readonly volumes: readonly Volume[];
+}
+
+interface Replica {
+  readonly replicas: number;
+  readonly restartPolicy: string;
+  readonly template: { readonly spec: PodSpec };
+}
+
+interface Job {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly podFailurePolicy: unknown; readonly template: { readonly spec: PodSpec } };
+}
+
+interface PyTorchJob {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly spec: { readonly pytorchReplicaSpecs: Readonly<Record<string, Replica>> };
+}
+
+/** YAML 1.2, and nothing that it only warns about. */
+function read<T>(path: string): T {
+  return parse(readFileSync(join(EXAMPLES, 'kubernetes', path), 'utf8'), { strict: true, uniqueKeys: true, logLevel: 'error' }) as T;
+}
+
+const jobOf = (name: string): Job => read(`job/${name}.yaml`);
+const pyTorchJobOf = (name: string): PyTorchJob => read(`pytorchjob/${name}.yaml`);
+const podsOf = (name: string): readonly PodSpec[] => [
+  jobOf(name).spec.template.spec,
+  ...Object.values(pyTorchJobOf(name).spec.pytorchReplicaSpecs).map(({ template }) => template.spec),
+];
+
+function onlyContainer({ containers }: PodSpec): Container {
+  const [container, ...more] = containers;
+  if (container === undefined || more.length > 0) throw new Error('not one container');
+  return container;
+}
+
+/** What the container's command line means to `holdfast run`; a word that it does not know is an error. */
+function optionsOf({ command }: Container) {
+  expect(command.slice(0, 2)).toEqual(['holdfast', 'run']);
+  return parseCommandLine(command.slice(2), run.options);
+}
+
+/** The volume below a path of the container. */
+function volumeAt(pod: PodSpec, path: string): Volume {
+  const mount = onlyContainer(pod).volumeMounts.find(({ mountPath }) => path === mountPath || path.startsWith(`${mountPath}/`));
+  const volume = pod.volumes.find(({ name }) => name === mount?.name);
+  if (volume === undefined) throw new Error(`${path} lies on no volume`);
+  return volume;
+}
+
+const bytesOf = (text: string): number => {
+  const read = parseBytes(`${text}B`);
+  if (!read.ok) throw new Error(read.reason);
+  return read.value;
+};
+
+it('every trainer has a Job and a PyTorchJob, and nothing else has', () => {
+  const expected = TRAINERS.map((name) => `${name}.yaml`).toSorted();
+  expect(readdirSync(join(EXAMPLES, 'kubernetes/job')).toSorted()).toEqual(expected);
+  expect(readdirSync(join(EXAMPLES, 'kubernetes/pytorchjob')).toSorted()).toEqual(expected);
+});
+
+it('the volume of the runs can be mounted by every node', () => {
+  const claim = read<{ metadata: { name: string }; spec: { accessModes: string[] } }>('runs.yaml');
+  expect(claim).toMatchObject({ metadata: { name: 'runs' }, spec: { accessModes: ['ReadWriteMany'] } });
+});
+
+describe.each(TRAINERS)('%s', (name) => {
+  it('as a Job has the failure policy that the exit codes ask for', () => {
+    const { apiVersion, kind, spec } = jobOf(name);
+    expect({ apiVersion, kind, restartPolicy: spec.template.spec.restartPolicy }).toEqual({
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      restartPolicy: 'Never',
+    });
+    expect({ podFailurePolicy: spec.podFailurePolicy }).toEqual(parse(POD_FAILURE_POLICY));
+  });
+
+  it('as a PyTorchJob retries by exit code, in containers that the operator finds', () => {
+    const { apiVersion, kind, spec } = pyTorchJobOf(name);
+    expect({ apiVersion, kind }).toEqual({ apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob' });
+    for (const { restartPolicy, template } of Object.values(spec.pytorchReplicaSpecs)) {
+      expect([restartPolicy, template.spec.restartPolicy, onlyContainer(template.spec).name]).toEqual(['ExitCode', undefined, 'pytorch']);
+    }
+    expect(spec.pytorchReplicaSpecs['Master']?.replicas).toBe(1);
+  });
+
+  it('is run with options that there are, and trains what lies in this repository', () => {
+    for (const pod of podsOf(name)) {
+      const { operands } = optionsOf(onlyContainer(pod));
+      const script = operands.at(-1) ?? '';
+      expect(existsSync(join(EXAMPLES, script.replace(/^\/app\//, '')))).toBe(true);
+      expect(script).toBe(`/app/${name}/train.py`);
+    }
+  });
+
+  it('tells the supervisor the grace that the pod has', () => {
+    for (const pod of podsOf(name)) {
+      expect(optionsOf(onlyContainer(pod)).values.grace).toBe(pod.terminationGracePeriodSeconds * 1000);
+    }
+  });
+
+  it('keeps its run on the shared volume, hears the annotations, stages in memory', () => {
+    for (const pod of podsOf(name)) {
+      const container = onlyContainer(pod);
+      const { values } = optionsOf(container);
+      expect(volumeAt(pod, values.dir ?? '').persistentVolumeClaim?.claimName).toBe('runs');
+      const noticeFile = values['notice-file'] ?? '';
+      const [item] = volumeAt(pod, noticeFile).downwardAPI?.items ?? [];
+      expect(item?.fieldRef.fieldPath).toBe('metadata.annotations');
+      expect(noticeFile.endsWith(`/${item?.path}`)).toBe(true);
+      const stage = container.env.find((variable) => variable.name === 'HOLDFAST_STAGE')?.value ?? '';
+      const { emptyDir } = volumeAt(pod, stage);
+      expect(emptyDir?.medium).toBe('Memory');
+      const { requests, limits } = container.resources;
+      expect(requests.memory).toBe(limits.memory);
+      expect(bytesOf(limits.memory)).toBeGreaterThanOrEqual(2 * bytesOf(emptyDir?.sizeLimit ?? ''));
+    }
+  });
+
+  it('needs neither root nor a writable image', () => {
+    for (const pod of podsOf(name)) {
+      const { securityContext, volumeMounts } = onlyContainer(pod);
+      expect(pod.securityContext['runAsNonRoot']).toBe(true);
+      expect(securityContext).toEqual({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false });
+      expect(volumeAt(pod, '/tmp').emptyDir).toEqual({});
+      expect(volumeMounts.map((mount) => mount.name).toSorted()).toEqual(pod.volumes.map((volume) => volume.name).toSorted());
+    }
+  });
+
+  it('means the same in both kinds, but for how torchrun finds its peers', () => {
+    const [job, ...others] = podsOf(name).map((pod) => {
+      const { values, operands } = optionsOf(onlyContainer(pod));
+      return { values, script: operands.at(-1), volumes: pod.volumes, grace: pod.terminationGracePeriodSeconds };
+    });
+    for (const other of others) expect(other).toEqual(job);
+  });
+});
