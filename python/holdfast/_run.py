@@ -218,7 +218,7 @@ class Run:
         if reply.get("type") == "folder":
             # Whatever was asked for before this answer, it is this save.
             self._asked = None
-            return _Grant(step, str(reply["save"]), Path(str(reply["path"])))
+            return _Grant(step, str(reply["save"]), Path(str(reply["path"])), reply.get("mark"))
         log.warning("no save at step %d: %s", step, reply.get("reason"))
         return None
 
@@ -275,10 +275,17 @@ def _numbers(metrics: Mapping[str, Any]) -> Dict[str, float]:
 class _Grant:
     """A folder that the supervisor has given for one save."""
 
-    def __init__(self, step: int, save: str, path: Path) -> None:
+    def __init__(self, step: int, save: str, path: Path, mark: Optional[str]) -> None:
         self.step = step
         self.save = save
         self.path = path
+        self._mark = mark
+
+    def leave_mark(self) -> None:
+        """Says on the spot that all is written: whoever finds the folder may keep it, also when nobody hears our word."""
+        if self._mark is not None:
+            with contextlib.suppress(OSError):
+                Path(self._mark).touch()
 
 
 class _SaveBlock:
@@ -311,6 +318,8 @@ class _SaveBlock:
         if connection is None or grant is None:
             return
         message = {"type": "saved", "save": grant.save}
+        if kind is None:
+            grant.leave_mark()
         if kind is not None:
             message = {"type": "failed", "save": grant.save, "reason": f"{kind.__name__}: {error}"[:500]}
         with contextlib.suppress(Gone):

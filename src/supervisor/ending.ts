@@ -3,8 +3,10 @@ import { formatDuration } from '../core/duration.ts';
 import { explainDeadline } from '../domain/effective-grace.ts';
 import { decideFlush, type FlushDecision, RESERVE_MS } from '../domain/flush-decision.ts';
 import type { Notice } from '../domain/notice.ts';
+import type { Prediction } from '../domain/prediction.ts';
 import type { TerminationMessage } from '../domain/termination-message.ts';
-import type { Life, LifeOptions } from './life.ts';
+import { untilHopeless } from './flush-watch.ts';
+import type { Life, LifeOptions, SaveOutcome } from './life.ts';
 import { labelOf, type Notices } from './notices.ts';
 import type { Trainer } from './trainer.ts';
 
@@ -25,6 +27,8 @@ export interface EndingOptions extends Pick<LifeOptions, 'store' | 'attempt' | '
 const KILL_BEFORE_MS = RESERVE_MS / 2;
 /** Sealing what was staged, perhaps what the trainer began right then, and the flush. */
 const ROUNDS = 3;
+/** After the last byte come syncs and the commit. */
+const LAST_SHARE = 0.1;
 
 /**
  * Ends the trainer after a notice. With the SDK attached nothing reaches the trainer before the flush has ended or was refused: a SIGTERM that
@@ -99,7 +103,7 @@ function decide({ life, store, notices }: EndingOptions): FlushDecision {
   const { measured, desk } = life;
   const nowMs = store.clock.now();
   const { deadlineMs, confidence } = notices.deadline ?? { deadlineMs: nowMs, confidence: 'guess' as const };
-  const staged = desk.phase === 'sealing' ? { step: desk.step ?? 0, seal: measured.seal ?? UNKNOWN } : null;
+  const staged = desk.phase === 'sealing' ? { step: desk.step ?? 0, seal: sealRest(life) } : null;
   return decideFlush({
     nowMs,
     deadlineMs,
@@ -117,36 +121,53 @@ function decide({ life, store, notices }: EndingOptions): FlushDecision {
   });
 }
 
-/** Sealing goes on already, and nobody has timed it yet. */
-const UNKNOWN = { medianMs: 0, p95Ms: 0, samples: 0 };
+/** How long it takes until what lies staged is sealed, by what is left of it; nothing when nobody has timed a seal yet: it goes on already. */
+function sealRest({ measured: { seal }, desk: { progress } }: Life): Prediction {
+  if (seal === null) return { medianMs: 0, p95Ms: 0, samples: 0 };
+  const share = progress?.kind === 'sealing' && progress.total > 0 ? 1 - progress.done / progress.total : 1;
+  const rest = Math.max(LAST_SHARE, share);
+  return { medianMs: seal.medianMs * rest, p95Ms: seal.p95Ms * rest, samples: seal.samples };
+}
 
 async function makeFlush(options: EndingOptions, over: AbortSignal): Promise<MadeOrNot> {
-  const { life, notices } = options;
-  const saved = life.nextSave();
+  const { life } = options;
+  const saved = untilSaved(options, over);
   // A save that the ranks are writing is the flush.
   if (life.desk.phase === 'idle') life.ask('notice');
-  const outcome = await firstOf(saved, notices.untilDeadline(RESERVE_MS, over));
+  const outcome = await saved;
   if (outcome !== null) return outcome.isSealed ? 'made' : 'missed';
   return finishOrAbandon(options, over, 'made');
 }
 
 async function sealStaged(options: EndingOptions, over: AbortSignal, noticedMs: number): Promise<MadeOrNot> {
-  const done = options.life.nextSave();
-  const outcome = await firstOf(done, options.notices.untilDeadline(RESERVE_MS, over));
+  const outcome = await untilSaved(options, over);
   // A save that the trainer began by itself after the notice is as good as one it was asked for.
   if (outcome !== null) return outcome.isSealed ? (outcome.begunMs >= noticedMs ? 'made' : 'staged-sealed') : 'missed';
   return finishOrAbandon(options, over, 'staged-sealed');
 }
 
 /** The deadline came, or the trainer ended. What it had handed over by then is still sealed, as long as there is time. */
-async function finishOrAbandon({ life, notices }: EndingOptions, over: AbortSignal, whenSealed: MadeOrNot): Promise<MadeOrNot> {
+async function finishOrAbandon(options: EndingOptions, over: AbortSignal, whenSealed: MadeOrNot): Promise<MadeOrNot> {
+  const { life } = options;
   if (over.aborted && life.desk.phase === 'sealing') {
-    const outcome = await firstOf(life.nextSave(), notices.untilDeadline(RESERVE_MS, new AbortController().signal));
+    const outcome = await untilSaved(options, new AbortController().signal);
     if (outcome !== null) return outcome.isSealed ? whenSealed : 'missed';
   }
   life.ranks.relax();
   life.desk.abandon('there was no time left for the save');
   return over.aborted ? 'missed' : 'abandoned';
+}
+
+/** What becomes of the next save; null when the time is up or will not do for it, or when `over` is aborted. */
+async function untilSaved({ life, notices, store, book }: EndingOptions, over: AbortSignal): Promise<SaveOutcome | null> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([over, stop.signal]);
+  const tooLate = [notices.untilDeadline(RESERVE_MS, signal), untilHopeless({ life, notices, store, book, signal })];
+  try {
+    return await firstOf(life.nextSave(), Promise.race(tooLate));
+  } finally {
+    stop.abort();
+  }
 }
 
 /** The first result, or null when the bound was reached or cut short first. */

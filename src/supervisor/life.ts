@@ -16,6 +16,7 @@ import { PROTOCOL, type SaveReason } from './sdk/protocol.ts';
 import type { Rank, SdkListener } from './sdk/server.ts';
 import type { SealedSave, SealPhases } from './sealing/messages.ts';
 import type { Sealer } from './sealing/sealer.ts';
+import type { Stage } from './staging/stage.ts';
 
 /** What became of one save. */
 export interface SaveOutcome {
@@ -32,6 +33,8 @@ export interface LifeOptions {
   readonly resume: { readonly path: string; readonly step: number } | null;
   readonly book: Book;
   readonly sealer: Sealer;
+  /** Null: every save is written where it will stay. */
+  readonly stage: Stage | null;
   /** A newer attempt has taken over: this one has to end. */
   readonly onFenced: (error: HoldfastError) => void;
 }
@@ -57,12 +60,13 @@ export class Life implements SdkListener, SaveEvents {
   #leaving: (() => void)[] = [];
 
   constructor(life: LifeOptions) {
-    const { options, store, attempt, resume, book, sealer } = life;
+    const { options, store, attempt, resume, book, sealer, stage } = life;
     this.#life = life;
     this.#clock = store.clock;
     this.measured = new Measurements(this.#clock.monotonic(), resume?.step ?? null, () => book.history(attempt.attempt));
     const { retention, env } = options;
-    const way = saveAlone({ store, attempt, retention, env, sealer });
+    const lastBytes = (): number | null => this.measured.lastBytes;
+    const way = saveAlone({ store, attempt, retention, env, sealer, stage, lastBytes });
     this.desk = new SaveDesk({ store, way, sealer, retention, events: this, participants: () => this.ranks.all });
   }
 
@@ -179,14 +183,14 @@ export class Life implements SdkListener, SaveEvents {
     this.#settle({ isSealed: true, step, begunMs });
   }
 
-  onLost(step: number, error: Error): void {
+  onLost(step: number, error: Error, outcome: 'failed' | 'abandoned'): void {
     const { book, onFenced, attempt } = this.#life;
     // Whoever meets the fence first tells it in its own words: a rank only sees that its folder is gone.
     const fenced = this.#isReplaced() ? fencedError(attempt.attempt, error) : null;
     const { message } = fenced ?? error;
     this.ranks.settle();
     book.complain(fenced ?? error);
-    this.#ended(step, 'failed', { bytes: null, writeMs: null, phases: null, problem: message });
+    this.#ended(step, outcome, { bytes: null, writeMs: null, phases: null, problem: message });
     this.#settle({ isSealed: false, step, begunMs: this.#clock.monotonic() });
     if (fenced !== null) onFenced(fenced);
   }
@@ -203,7 +207,7 @@ export class Life implements SdkListener, SaveEvents {
 
   #ended(
     step: number,
-    outcome: 'sealed' | 'failed',
+    outcome: 'sealed' | 'failed' | 'abandoned',
     facts: {
       readonly bytes: number | null;
       readonly writeMs: number | null;

@@ -7,6 +7,7 @@ import { EXIT } from '../core/exit-codes.ts';
 import { HoldfastError } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
 import type { RunEnd } from '../domain/exit-contract.ts';
+import { RESERVE_MS } from '../domain/flush-decision.ts';
 import { bounded } from './bounded.ts';
 import type { Book } from './book.ts';
 import { keepCadence } from './cadence-keeper.ts';
@@ -19,6 +20,8 @@ import type { RunOptions } from './options.ts';
 import { SdkServer } from './sdk/server.ts';
 import { makeSocketPlace, socketCandidates, type SocketPlace } from './sdk/socket-folder.ts';
 import type { Sealer } from './sealing/sealer.ts';
+import { adoptImages } from './staging/adopt-images.ts';
+import type { Stage } from './staging/stage.ts';
 import { Trainer } from './trainer.ts';
 
 /** The life that goes on now, for whoever has something to tell it. */
@@ -34,6 +37,7 @@ export interface LiveOptions {
   readonly notices: Notices;
   readonly current: CurrentLife;
   readonly sealer: Sealer;
+  readonly stage: Stage | null;
   readonly gang: string;
   /** How many lives this process has had before. */
   readonly restart: number;
@@ -61,6 +65,7 @@ export async function liveOnce(live: LiveOptions): Promise<LifeEnd> {
   try {
     attempt = await startAttempt(store, { gang, signal: early.signal });
     await book.open(attempt.attempt);
+    await adoptLeft(live, attempt);
     resume = await findResume(live, early.signal);
   } catch (thrown) {
     if (notices.first !== null) return notStarted(null);
@@ -81,9 +86,9 @@ interface Prepared {
 }
 
 async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEnd> {
-  const { options, store, book, current, sealer } = live;
+  const { options, store, book, current, sealer, stage } = live;
   const fenced = Promise.withResolvers<HoldfastError>();
-  const life = new Life({ options, store, ...prepared, book, sealer, onFenced: (error) => fenced.resolve(error) });
+  const life = new Life({ options, store, ...prepared, book, sealer, stage, onFenced: (error) => fenced.resolve(error) });
   const server = await SdkServer.listen(prepared.place.path, life);
   const stop = new AbortController();
   try {
@@ -170,6 +175,22 @@ async function endFenced({ trainer }: Running, { store }: LiveOptions, gone: Pro
   trainer.tell('SIGTERM');
   await bounded(gone, FENCED_MS, store.clock);
   if (trainer.end === null) await trainer.killAll(store.clock);
+}
+
+/** What an earlier life has left in memory is sealed first, also after a notice while there is time: it may be all there is of its work. */
+async function adoptLeft({ stage, store, options, book, sealer, notices }: LiveOptions, attempt: Attempt): Promise<void> {
+  if (stage === null) return;
+  const [over, late] = [new AbortController(), new AbortController()];
+  const tooLate = new HoldfastError('TERMINATED', { message: 'there was no time left to seal what lay in memory' });
+  notices.untilDeadline(RESERVE_MS, over.signal).then(
+    () => late.abort(tooLate),
+    () => {},
+  );
+  try {
+    await adoptImages(stage.folder, { store, attempt, options, book, sealer, signal: late.signal });
+  } finally {
+    over.abort();
+  }
 }
 
 function notStarted(failure: number | null): LifeEnd {

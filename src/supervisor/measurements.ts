@@ -101,6 +101,11 @@ export class Measurements {
     return lastBytes === null ? null : predictSave(seals, lastBytes);
   }
 
+  /** Of the last save; null: none was ever made. */
+  get lastBytes(): number | null {
+    return this.#knowledge().lastBytes;
+  }
+
   forCadence(nowMs: number): CadenceMeasurements {
     const { history } = this.#knowledge();
     const [write, seal] = [this.write, this.seal];

@@ -1,6 +1,7 @@
 import type { Retention } from '../checkpoint/store/retention.ts';
 import type { Cadence } from '../domain/cadence.ts';
 import type { NominalGrace } from '../domain/effective-grace.ts';
+import type { StageWish } from './staging/stage-folder.ts';
 
 /** What a run is told, read and with its defaults filled in. */
 export interface RunOptions {
@@ -17,6 +18,8 @@ export interface RunOptions {
   /** A file that may tell of notices. */
   readonly noticeFile: string | null;
   readonly retention: Retention | null;
+  /** Where saves go first. */
+  readonly stage: StageWish;
   readonly terminationLog: string | null;
   readonly node: string;
   /** Of Holdfast. */

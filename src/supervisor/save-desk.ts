@@ -1,11 +1,12 @@
 import type { Retention } from '../checkpoint/store/retention.ts';
-import { abandonSave, type Save } from '../checkpoint/store/save.ts';
+import { abandonSave } from '../checkpoint/store/save.ts';
 import type { OpenStore } from '../checkpoint/store/store.ts';
 import { HoldfastError, toError } from '../core/errors.ts';
-import type { SaveWay } from './save-way.ts';
+import type { OpenedSave, SaveWay } from './save-way.ts';
 import type { Rank } from './sdk/server.ts';
 import type { SealedSave, SealPhases } from './sealing/messages.ts';
 import type { Sealer } from './sealing/sealer.ts';
+import { dropImage, hasHandedOver, markOf } from './staging/image.ts';
 
 /** How long each phase of a save took. */
 export interface SaveTimings {
@@ -20,11 +21,11 @@ export interface SaveTimings {
 
 /** Told as it happens. */
 export interface SaveEvents {
-  onBegun(save: Save): void;
-  onHandedOver(save: Save, writeMs: number): void;
+  onBegun(save: OpenedSave): void;
+  onHandedOver(save: OpenedSave, writeMs: number): void;
   onSealed(sealed: SealedSave, timings: SaveTimings): void;
-  /** The save came to nothing; every earlier checkpoint is as it was. `step` is what it would have been. */
-  onLost(step: number, error: Error): void;
+  /** The save came to nothing, or was given up; every earlier checkpoint is as it was. `step` is what it would have been. */
+  onLost(step: number, error: Error, outcome: 'failed' | 'abandoned'): void;
   /** Something beside the saves went wrong. */
   onDefect(thrown: unknown): void;
 }
@@ -52,8 +53,19 @@ type State =
       readonly all: readonly Rank[];
       readonly given: AbortController;
     }
-  | { readonly kind: 'writing'; readonly save: Save; readonly missing: Set<Rank>; readonly all: readonly Rank[]; readonly sinceMs: number }
-  | { readonly kind: 'sealing'; readonly save: Save; readonly done: Promise<void> };
+  | {
+      readonly kind: 'writing';
+      readonly save: OpenedSave;
+      readonly missing: Set<Rank>;
+      readonly all: readonly Rank[];
+      readonly sinceMs: number;
+    }
+  | { readonly kind: 'sealing'; readonly save: OpenedSave; readonly sinceMs: number };
+
+/** Since when the ranks write into a folder, or what they wrote is sealed, and how many bytes of it already are; instants are monotonic. */
+export type DeskProgress =
+  | { readonly kind: 'writing'; readonly sinceMs: number; readonly folder: string }
+  | { readonly kind: 'sealing'; readonly sinceMs: number; readonly done: number; readonly total: number };
 
 const IDLE: State = { kind: 'idle' };
 
@@ -72,6 +84,8 @@ export class SaveDesk {
   readonly #options: DeskOptions;
   readonly #stop = new AbortController();
   #state: State = IDLE;
+  /** Bytes of the save that is being sealed. */
+  #sealed = { done: 0, total: 0 };
   #waiting: { readonly rank: Rank; readonly step: number }[] = [];
   #settled: (() => void)[] = [];
 
@@ -88,6 +102,14 @@ export class SaveDesk {
     return this.#state.kind === 'writing' || this.#state.kind === 'sealing' ? this.#state.save.step : null;
   }
 
+  /** How far the save that goes on has come; null when none does. */
+  get progress(): DeskProgress | null {
+    const state = this.#state;
+    if (state.kind === 'sealing') return { kind: 'sealing', sinceMs: state.sinceMs, ...this.#sealed };
+    if (state.kind !== 'writing') return null;
+    return { kind: 'writing', sinceMs: state.sinceMs, folder: state.save.image?.data ?? state.save.data };
+  }
+
   begin(rank: Rank, step: number): void {
     const state = this.#state;
     if (state.kind === 'sealing' || state.kind === 'writing') this.#waiting.push({ rank, step });
@@ -102,7 +124,9 @@ export class SaveDesk {
     if (state.missing.size > 0) return;
     const writeMs = this.#now() - state.sinceMs;
     this.#options.events.onHandedOver(state.save, writeMs);
-    this.#enter({ kind: 'sealing', save: state.save, done: this.#seal(state.save, state.all, writeMs) });
+    this.#sealed = { done: 0, total: 0 };
+    this.#enter({ kind: 'sealing', save: state.save, sinceMs: this.#now() });
+    void this.#seal(state.save, state.all, writeMs);
   }
 
   fail(rank: Rank, id: string, reason: string): void {
@@ -119,6 +143,9 @@ export class SaveDesk {
   gone(rank: Rank): void {
     this.#waiting = this.#waiting.filter((one) => one.rank !== rank);
     const state = this.#state;
+    // Its last word may have died with it; the mark that it left has not.
+    if (state.kind === 'writing' && state.missing.has(rank) && state.save.image !== undefined && hasHandedOver(state.save.image, rank.rank))
+      return this.handOver(rank, state.save.save);
     const isNeeded = state.kind === 'gathering' ? state.all.includes(rank) : state.kind === 'writing' && state.missing.has(rank);
     if (isNeeded) this.#giveUp(`rank ${rank.rank} went away before it had written its part`);
   }
@@ -163,14 +190,18 @@ export class SaveDesk {
   }
 
   async #open(state: State & { readonly kind: 'gathering' }): Promise<void> {
-    const { store, way, events } = this.#options;
+    const { way, events } = this.#options;
     const { step, all } = state;
     try {
       const save = await way.open(step, all, this.#stop.signal);
-      if (this.#state !== state) return abandonSave(store, save);
+      if (this.#state !== state) return this.#discard(save);
       this.#enter({ kind: 'writing', save, missing: new Set(all), all, sinceMs: this.#now() });
       events.onBegun(save);
-      for (const rank of all) rank.send({ type: 'folder', save: save.save, path: save.data });
+      const { image } = save;
+      for (const rank of all) {
+        const mark = image === undefined ? null : markOf(image, rank.rank);
+        rank.send({ type: 'folder', save: save.save, path: image?.data ?? save.data, mark });
+      }
     } catch (thrown) {
       if (this.#state === state) this.#drop(state, toError(thrown));
     }
@@ -184,37 +215,47 @@ export class SaveDesk {
   }
 
   #drop(state: State & { readonly kind: 'gathering' | 'writing' }, error: Error): void {
-    const { events, store } = this.#options;
+    const { events } = this.#options;
     if (state.kind === 'gathering') {
       state.given.abort();
       for (const rank of state.here) refuse(rank, codeOf(error), error.message);
-      events.onLost(state.step, error);
+      events.onLost(state.step, error, this.#howLost);
     } else {
       for (const rank of state.all) rank.send({ type: 'lost', save: state.save.save, reason: error.message });
-      events.onLost(state.save.step, error);
-      abandonSave(store, state.save);
+      events.onLost(state.save.step, error, this.#howLost);
+      this.#discard(state.save);
     }
     this.#enter(IDLE);
   }
 
-  async #seal(save: Save, all: readonly Rank[], writeMs: number): Promise<void> {
+  async #seal(save: OpenedSave, all: readonly Rank[], writeMs: number): Promise<void> {
     const { store, way, events } = this.#options;
     const { signal } = this.#stop;
     const startedMs = this.#now();
     try {
-      const sealed = await way.seal(save, all, { writeMs, signal });
+      const onBytes = (done: number, total: number): void => void (this.#sealed = { done, total });
+      const sealed = await way.seal(save, all, { writeMs, signal, onBytes });
       const { path, bytes, phases } = sealed;
       for (const rank of all) rank.send({ type: 'sealed', save: save.save, step: save.step, path });
       events.onSealed(sealed, { step: save.step, bytes, writeMs, sealMs: this.#now() - startedMs, phases });
+      if (save.image !== undefined) await dropImage(save.image.folder);
       await this.#prune();
     } catch (thrown) {
       const error = toError(thrown);
       abandonSave(store, save);
+      // What there was no time for stays in memory: a next life on this node finds it.
+      if (save.image !== undefined && !signal.aborted) await dropImage(save.image.folder);
       for (const rank of all) rank.send({ type: 'lost', save: save.save, reason: error.message });
-      events.onLost(save.step, error);
+      events.onLost(save.step, error, this.#howLost);
     } finally {
       this.#enter(IDLE);
     }
+  }
+
+  /** Lets go of what was not handed over. */
+  #discard(save: OpenedSave): void {
+    abandonSave(this.#options.store, save);
+    if (save.image !== undefined) void dropImage(save.image.folder);
   }
 
   /** What may go goes after each save. That it could not is told; the save is sealed all the same. */
@@ -235,6 +276,10 @@ export class SaveDesk {
     const waiting = this.#waiting.splice(0);
     for (const { rank, step } of waiting) this.begin(rank, step);
     if (this.#state.kind === 'idle') for (const resolve of this.#settled.splice(0)) resolve();
+  }
+
+  get #howLost(): 'failed' | 'abandoned' {
+    return this.#stop.signal.aborted ? 'abandoned' : 'failed';
   }
 
   #now(): number {

@@ -15,6 +15,7 @@ import { Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
 import { type CurrentLife, liveOnce } from './live-once.ts';
 import { Sealer } from './sealing/sealer.ts';
+import { openStage } from './staging/stage.ts';
 import { hearSignals, type SignalHub } from './signals.ts';
 import { torchrunWarning } from './torchrun.ts';
 
@@ -50,7 +51,7 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
     makeFolder(options.dir);
     const store = openRun(options.dir, { clock });
     sealer = new Sealer({ dir: store.path, clock });
-    return await liveOn({ options, store, book, notices, current, sealer, gang: randomUUID });
+    return await liveOn({ options, store, book, notices, current, sealer, stage: openStage(options.stage, store, book), gang: randomUUID });
   } finally {
     await sealer?.close();
     over.abort();

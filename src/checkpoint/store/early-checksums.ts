@@ -32,6 +32,11 @@ export class EarlyChecksums {
     this.#reading ??= this.#read();
   }
 
+  /** Whoever wrote this file took its checksums on the way, and left it like this. */
+  know(file: FoundFile, sealed: SealedFile): void {
+    this.#taken.set(file.path, { file, sealed });
+  }
+
   /**
    * The save is over: the checksums of each file that was read by now and is still as it was, null for the others. With no writer to leave
    * a core to, these are read faster together.

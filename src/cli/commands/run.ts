@@ -52,6 +52,13 @@ export const run = defineCommand({
       description:
         'An option of the trainer that takes the checkpoint to resume from: --resume-arg=--resume-from, or with a place for it, --ckpt={}',
     },
+    stage: {
+      kind: 'value',
+      value: 'FOLDER',
+      parse: someText('the folder'),
+      description:
+        'Where saves go first, so that the trainer need not wait for the disk: a folder in memory, auto (/dev/shm where it is roomy), or off; HOLDFAST_STAGE, or auto, when left out',
+    },
     'notice-file': {
       kind: 'value',
       value: 'FILE',

@@ -9,6 +9,7 @@ const VALUES = {
   keep: null,
   restarts: 0,
   'resume-arg': null,
+  stage: null,
   'notice-file': null,
   'termination-log': null,
 } as const;
@@ -33,5 +34,15 @@ describe('the options of a run', () => {
       grace: { graceMs: 5000, from: 'option' },
       retention: { last: 2 },
     });
+  });
+
+  it.each<[string | null, string | undefined, object]>([
+    [null, undefined, { kind: 'auto' }],
+    [null, 'off', { kind: 'off' }],
+    [null, '/stage', { kind: 'folder', path: '/stage', from: 'environment' }],
+    ['auto', '/stage', { kind: 'auto' }],
+    ['/mem', '/stage', { kind: 'folder', path: '/mem', from: 'option' }],
+  ])('say where saves go first: %s before %s', (stage, said, wish) => {
+    expect(compileRunOptions({ ...VALUES, stage }, ['train'], { HOLDFAST_STAGE: said }).stage).toEqual(wish);
   });
 });

@@ -6,6 +6,7 @@ import { HoldfastError } from '../../core/errors.ts';
 import { parseCadence } from '../../domain/cadence.ts';
 import { DEFAULT_GRACE, type NominalGrace } from '../../domain/effective-grace.ts';
 import type { RunOptions } from '../../supervisor/options.ts';
+import type { StageWish } from '../../supervisor/staging/stage-folder.ts';
 import { supervise } from '../../supervisor/supervise.ts';
 import { version } from '../version.ts';
 
@@ -18,6 +19,7 @@ interface RunValues {
   readonly keep: number | null;
   readonly restarts: number;
   readonly 'resume-arg': string | null;
+  readonly stage: string | null;
   readonly 'notice-file': string | null;
   readonly 'termination-log': string | null;
 }
@@ -57,6 +59,7 @@ export function compileRunOptions(values: RunValues, command: readonly string[],
     cadenceText: values.every,
     restarts: values.restarts,
     resumeArgument: values['resume-arg'],
+    stage: stageOf(values.stage, env),
     noticeFile: values['notice-file'],
     retention: values.keep === null ? null : { last: values.keep, every: null, withinMs: null },
     terminationLog: values['termination-log'],
@@ -73,6 +76,12 @@ function graceOf(option: Millis | null, env: Environment): NominalGrace {
   const read = parseDuration(text);
   if (read.ok) return { graceMs: read.value, from: 'environment' };
   throw new HoldfastError('SETTING_INVALID', { message: `HOLDFAST_GRACE: ${read.reason}`, hint: 'Set it like 30s or 2m, or unset it.' });
+}
+
+function stageOf(option: string | null, env: Environment): StageWish {
+  const said = option ?? textOf(env, 'HOLDFAST_STAGE') ?? 'auto';
+  if (said === 'auto' || said === 'off') return { kind: said };
+  return { kind: 'folder', path: resolve(said), from: option === null ? 'environment' : 'option' };
 }
 
 function textOf(env: Environment, name: string): string | null {

@@ -1,34 +1,55 @@
+import type { EarlyChecksums } from '../../checkpoint/store/early-checksums.ts';
 import { commitSave } from '../../checkpoint/store/commit.ts';
-import { abandonSave, type Save, writeReceipt } from '../../checkpoint/store/save.ts';
+import { abandonSave, type Save, whyLost, writeReceipt } from '../../checkpoint/store/save.ts';
 import type { OpenStore } from '../../checkpoint/store/store.ts';
+import { storeError } from '../../checkpoint/store/store-error.ts';
 import { walkFiles } from '../../checkpoint/store/walk-files.ts';
-import type { SealedSave } from './messages.ts';
+import { copyImage } from '../staging/copy-image.ts';
+import type { SealedSave, Work } from './messages.ts';
 
 export interface SealOptions {
   readonly signal: AbortSignal;
   readonly onBytes: (done: number, total: number) => void;
 }
 
-/** Makes a checkpoint of what the ranks have handed over. When it fails the save's staging is gone, and everything earlier is as it was. */
-export async function sealSave(store: OpenStore, save: Save, options: SealOptions): Promise<SealedSave> {
-  const { clock } = store;
+/**
+ * Makes a checkpoint of what the ranks have handed over, out of memory where it lies there. When it fails the save's staging is gone, and
+ * everything earlier is as it was; what lies in memory is left to whoever asked.
+ */
+export async function sealSave(
+  store: OpenStore,
+  { save, image }: Work & { readonly kind: 'seal' },
+  options: SealOptions,
+): Promise<SealedSave> {
+  const { clock, fs } = store;
   const startedMs = clock.monotonic();
+  let copiedMs: number | null = null;
   try {
-    await writeReceipts(store, save, options);
+    const early = image === null ? null : await copyImage(fs, image, save.data, options);
+    if (early !== null) copiedMs = clock.monotonic();
+    await writeReceipts(store, save, { ...options, early });
     options.signal.throwIfAborted();
   } catch (thrown) {
+    const error = whyLost(store, save, thrown) ?? storeError(thrown, 'seal', save.data);
     abandonSave(store, save);
-    throw thrown;
+    throw error;
   }
   const checksummedMs = clock.monotonic();
   const { name, path, manifest } = commitSave(store, save);
   const bytes = manifest.files.reduce((sum, { size }) => sum + size, 0);
-  const phases = { copyMs: null, checksumMs: checksummedMs - startedMs, commitMs: clock.monotonic() - checksummedMs };
+  const phases = {
+    copyMs: copiedMs === null ? null : copiedMs - startedMs,
+    checksumMs: checksummedMs - (copiedMs ?? startedMs),
+    commitMs: clock.monotonic() - checksummedMs,
+  };
   return { name, path, bytes, phases };
 }
 
+type ReceiptFacts = SealOptions & { readonly early: EarlyChecksums | null };
+
 /** All ranks have handed over, so that nobody writes any more: the first vouches for every file, the others for none. */
-async function writeReceipts(store: OpenStore, save: Save, options: SealOptions): Promise<void> {
+async function writeReceipts(store: OpenStore, save: Save, { early, ...rest }: ReceiptFacts): Promise<void> {
+  const options = early === null ? rest : { ...rest, early };
   if (save.worldSize === 1) return writeReceipt(store, save, { rank: 0, ...options });
   const files = walkFiles(store.fs, save.data).files.map(({ path }) => path);
   for (let rank = 0; rank < save.worldSize; rank++) await writeReceipt(store, save, { rank, files: rank === 0 ? files : [], ...options });

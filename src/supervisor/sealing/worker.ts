@@ -28,7 +28,7 @@ async function answer(work: Work): Promise<void> {
 async function perform(work: Work): Promise<SealedSave | null> {
   const store = openRun(dir);
   const { signal } = stop;
-  if (work.kind === 'seal') return sealSave(store, work.save, { signal, onBytes: (done, total) => tell({ type: 'bytes', done, total }) });
+  if (work.kind === 'seal') return sealSave(store, work, { signal, onBytes: (done, total) => tell({ type: 'bytes', done, total }) });
   await prune(store, { retention: work.retention, signal });
   return null;
 }

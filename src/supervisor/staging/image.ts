@@ -1,0 +1,111 @@
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isObject, parseJson } from '../../checkpoint/json.ts';
+import { isCount, readIdentity, type SaveIdentity } from '../../checkpoint/store/manifest.ts';
+import { isDead } from '../../checkpoint/store/process-identity.ts';
+import { readText } from '../../core/read-text.ts';
+import { whyNotOurs } from './stage-folder.ts';
+
+/** One save in memory. */
+export interface Image extends SaveIdentity {
+  /** Its private folder. */
+  readonly folder: string;
+  /** Where the ranks write. */
+  readonly data: string;
+  /** How many ranks write here: fewer than the world has where others write on other nodes. */
+  readonly ranks: number;
+}
+
+const SCHEMA = 'holdfast.image/1';
+const DATA = 'data';
+const FACTS = 'image.json';
+const MOST_FACTS_BYTES = 4096;
+const OWNER = 'owner-';
+const HANDED_OVER = 'handed-over-';
+/** What is on its way out: nobody looks into it. */
+const GONE = 'gone-';
+
+/** Makes the folder of a save; the stage is there. */
+export function makeImage(stage: string, identity: SaveIdentity, ranks: number, owner: string | null): Image {
+  const folder = join(stage, `${identity.attempt}-${identity.save}`);
+  const data = join(folder, DATA);
+  const { run, attempt, save, step, worldSize } = identity;
+  mkdirSync(folder, { mode: 0o700 });
+  if (owner !== null) writeFileSync(join(folder, `${OWNER}${owner}`), '');
+  writeFileSync(join(folder, FACTS), `${JSON.stringify({ schema: SCHEMA, run, attempt, save, step, worldSize, ranks })}\n`);
+  mkdirSync(data);
+  return { run, attempt, save, step, worldSize, ranks, folder, data };
+}
+
+/** The file that a rank makes when it has written its part: from then on the save can be sealed, whoever has died meanwhile. */
+export function markOf({ folder }: Image, rank: number): string {
+  return join(folder, `${HANDED_OVER}${rank}`);
+}
+
+export function hasHandedOver(image: Image, rank: number): boolean {
+  return existsSync(markOf(image, rank));
+}
+
+/** True when every rank that wrote here has handed over. */
+export function isWhole({ folder, ranks }: Image): boolean {
+  return readdirSync(folder).filter((name) => name.startsWith(HANDED_OVER)).length >= ranks;
+}
+
+/** True when the supervisor that the save belongs to can be seen to live. */
+export function hasOwner({ folder }: Image, self: string | null): boolean {
+  const owners = readdirSync(folder).flatMap((name) => (name.startsWith(OWNER) ? [name.slice(OWNER.length)] : []));
+  const [boot, viewpoint] = self?.split('.') ?? [];
+  return owners.some((owner) => owner.startsWith(`${boot}.${viewpoint}.`) && !isDead(owner, self));
+}
+
+/** What lies in the stage of a run; what cannot be read is told as null beside its name. Nothing there that is not ours is believed. */
+export function readImages(stage: string): readonly { readonly folder: string; readonly image: Image | null }[] {
+  if (!existsSync(stage) || whyNotOurs(stage) !== null) return [];
+  return readdirSync(stage).map((name) => {
+    const folder = join(stage, name);
+    return { folder, image: name.startsWith(GONE) ? null : readImage(folder) };
+  });
+}
+
+function readImage(folder: string): Image | null {
+  try {
+    const file = join(folder, FACTS);
+    const stat = lstatSync(file);
+    if (!stat.isFile() || stat.size > MOST_FACTS_BYTES) return null;
+    const json = parseJson(readText(file));
+    if (!json.ok || !isObject(json.value) || json.value['schema'] !== SCHEMA) return null;
+    const identity = readIdentity(json.value);
+    const { ranks } = json.value;
+    if ('reason' in identity || !isCount(ranks) || ranks < 1) return null;
+    return { ...identity, ranks, folder, data: join(folder, DATA) };
+  } catch {
+    return null;
+  }
+}
+
+/** Takes an image for oneself in one step: whoever else looks at it finds it gone. Null when another was first. */
+export function claimImage(image: Image, attempt: number): Image | null {
+  const name = basename(image.folder).replace(/^claimed-\d+-/, '');
+  const folder = join(dirname(image.folder), `claimed-${attempt}-${name}`);
+  try {
+    renameSync(image.folder, folder);
+    return { ...image, folder, data: join(folder, DATA) };
+  } catch {
+    return null;
+  }
+}
+
+/** Lets an image go: out of sight in one step, then its bytes, so that nobody ever finds half of it. Never fails. */
+export async function dropImage(folder: string): Promise<void> {
+  const name = basename(folder);
+  const gone = name.startsWith(GONE) ? folder : join(dirname(folder), `${GONE}${name}`);
+  try {
+    if (gone !== folder) renameSync(folder, gone);
+    await rm(gone, { recursive: true, force: true });
+    // The run's folder goes with its last image.
+    rmdirSync(dirname(folder));
+  } catch {
+    // Gone already, or others lie beside it, or it goes when the next life looks.
+  }
+}

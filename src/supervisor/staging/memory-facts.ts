@@ -1,0 +1,33 @@
+import { readFileSync, statfsSync } from 'node:fs';
+import type { StageFacts } from '../../domain/stage-admission.ts';
+import { containerMemory } from '../container-memory.ts';
+import type { StageFolder } from './stage-folder.ts';
+
+/** What the memory looks like now, for the processes that train. */
+export function memoryFacts({ parent, isShared }: StageFolder, pids: readonly number[]): Omit<StageFacts, 'lastBytes'> {
+  const { bavail, bsize } = statfsSync(parent);
+  return {
+    freeBytes: bavail * bsize,
+    isShared,
+    container: containerMemory(),
+    availableBytes: kibibytesIn('/proc/meminfo', 'MemAvailable'),
+    riseBytes: pids.reduce((sum, pid) => sum + riseOf(pid), 0),
+  };
+}
+
+/** How much more a process has held than it does now. */
+function riseOf(pid: number): number {
+  const file = `/proc/${pid}/status`;
+  const [peak, now] = [kibibytesIn(file, 'VmHWM'), kibibytesIn(file, 'VmRSS')];
+  return peak === null || now === null ? 0 : Math.max(0, peak - now);
+}
+
+/** The bytes of a line such as `VmRSS:    1234 kB`; null when there is none. */
+function kibibytesIn(file: string, name: string): number | null {
+  try {
+    const found = new RegExp(`^${name}:\\s*(\\d+) kB$`, 'm').exec(readFileSync(file, 'latin1'))?.[1];
+    return found === undefined ? null : Number(found) * 1024;
+  } catch {
+    return null;
+  }
+}

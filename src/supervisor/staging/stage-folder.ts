@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, mkdirSync, realpathSync, rmdirSync, statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { HoldfastError, systemCode } from '../../core/errors.ts';
+import { printable } from '../../core/printable.ts';
+
+/** Where saves go first: a folder in memory that was named, one that is found, or none. */
+export type StageWish =
+  | { readonly kind: 'auto' }
+  | { readonly kind: 'off' }
+  | { readonly kind: 'folder'; readonly path: string; readonly from: 'option' | 'environment' };
+
+/** A folder in memory for the saves of one run. */
+export interface StageFolder {
+  /** The file system in memory. */
+  readonly parent: string;
+  /** This run's own folder in it, made when it is needed. */
+  readonly path: string;
+  /** Others live there too, whose programs fail when it is full. */
+  readonly isShared: boolean;
+}
+
+const TMPFS = 0x0102_1994;
+const RAMFS = 0x8584_58f6;
+const SHARED_MEMORY = '/dev/shm';
+/** What every pod gets unless it asks for more: data loaders need all of it. */
+const POD_SHARED_BYTES = 64 * 1024 * 1024;
+
+/** The place that is wished for; null: there is none, or none is wanted. A named one that cannot be used is an error. */
+export function findStageFolder(wish: StageWish, run: { readonly run: string; readonly path: string }): StageFolder | null {
+  if (wish.kind === 'off') return null;
+  if (wish.kind === 'folder') {
+    const problem = whyNoMemory(wish.path);
+    if (problem !== null) throw unusable(wish, problem);
+    return folderIn(wish.path, run, false);
+  }
+  if (whyNoMemory(SHARED_MEMORY) !== null) return null;
+  const { blocks, bsize } = statfsSync(SHARED_MEMORY);
+  return blocks * bsize <= POD_SHARED_BYTES ? null : folderIn(SHARED_MEMORY, run, true);
+}
+
+/** Named for the run and its folder: a copy of the folder is another run in all that matters here. */
+function folderIn(parent: string, { run, path }: { readonly run: string; readonly path: string }, isShared: boolean): StageFolder {
+  const name = createHash('sha256')
+    .update(`${run}\0${realpathSync(path)}`)
+    .digest('hex')
+    .slice(0, 24);
+  return { parent, path: join(parent, `holdfast-${name}`), isShared };
+}
+
+/** What is kept there counts on being gone when the machine restarts: nothing in it is ever synced. */
+function whyNoMemory(path: string): string | null {
+  try {
+    if (!statSync(path).isDirectory()) return 'is not a folder';
+    const { type } = statfsSync(path);
+    return type === TMPFS || type === RAMFS ? null : 'does not lie in memory (tmpfs)';
+  } catch (thrown) {
+    return `cannot be used: ${systemCode(thrown) ?? String(thrown)}`;
+  }
+}
+
+/** Makes the run's folder, which nobody else may enter. Anybody may make names in shared memory, so what lies there already is looked at. */
+export function makeStageFolder({ path }: StageFolder): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (thrown) {
+    if (systemCode(thrown) !== 'EEXIST') throw thrown;
+  }
+  const problem = whyNotOurs(path);
+  if (problem !== null)
+    throw new HoldfastError('STORE_NOT_WRITABLE', {
+      message: `${printable(path)} ${problem}`,
+      hint: 'Remove it, or stage elsewhere with --stage=FOLDER.',
+    });
+}
+
+/** Null when the folder is one that only this user can have filled. */
+export function whyNotOurs(path: string): string | null {
+  const stat = lstatSync(path);
+  if (!stat.isDirectory()) return 'is not a folder';
+  if (stat.uid !== process.geteuid?.()) return 'belongs to another user';
+  return (stat.mode & 0o077) === 0 ? null : 'can be entered by others';
+}
+
+/** Goes when it is empty. */
+export function dropStageFolder({ path }: StageFolder): void {
+  try {
+    rmdirSync(path);
+  } catch {
+    // Something is left that the next life will look at, or it was never made.
+  }
+}
+
+function unusable({ path, from }: { readonly path: string; readonly from: 'option' | 'environment' }, problem: string): HoldfastError {
+  const message = `${printable(path)} ${problem}`;
+  const hint = 'Name a folder in memory, such as a mounted emptyDir with medium: Memory, or off.';
+  if (from === 'option') return new HoldfastError('USAGE', { message: `option --stage: ${message}`, hint });
+  return new HoldfastError('SETTING_INVALID', { message: `HOLDFAST_STAGE: ${message}`, hint });
+}

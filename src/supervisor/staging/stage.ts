@@ -1,0 +1,63 @@
+import type { Save } from '../../checkpoint/store/save.ts';
+import type { OpenStore } from '../../checkpoint/store/store.ts';
+import { toError } from '../../core/errors.ts';
+import { admitStage } from '../../domain/stage-admission.ts';
+import type { Book } from '../book.ts';
+import { type Image, makeImage } from './image.ts';
+import { memoryFacts } from './memory-facts.ts';
+import { findStageFolder, makeStageFolder, type StageFolder, type StageWish } from './stage-folder.ts';
+
+/** The memory for the saves of a run; null: there is none, or none is wanted. A named place that cannot be used is an error. */
+export function openStage(wish: StageWish, store: OpenStore, book: Book): Stage | null {
+  const folder = findStageFolder(wish, store);
+  return folder === null ? null : new Stage(folder, store, book);
+}
+
+/** What a save that could go to memory looks like. */
+export interface StageRequest {
+  readonly save: Save;
+  /** The processes that will write it. */
+  readonly pids: readonly number[];
+  /** Of the last save; null: none was ever made. */
+  readonly lastBytes: number | null;
+}
+
+/**
+ * The memory in which saves land first: the trainer goes on as soon as its bytes lie there, and they are copied to the disk behind it. One at
+ * a time, as the desk has it. Where there is no room a save goes to the disk at once, and the reason is told once.
+ */
+export class Stage {
+  readonly folder: StageFolder;
+  readonly #owner: string | null;
+  readonly #book: Book;
+  readonly #told = new Set<string>();
+
+  constructor(folder: StageFolder, { owner }: OpenStore, book: Book) {
+    this.folder = folder;
+    this.#owner = owner;
+    this.#book = book;
+  }
+
+  /** A folder in memory for the save; null: it goes to the disk at once. Never fails. */
+  open({ save, pids, lastBytes }: StageRequest): Image | null {
+    try {
+      const admission = admitStage({ lastBytes, ...memoryFacts(this.folder, pids) });
+      if (admission.isAdmitted) {
+        makeStageFolder(this.folder);
+        return makeImage(this.folder.path, save, pids.length, this.#owner);
+      }
+      if (admission.why !== 'unmeasured') this.#tell(admission.why, admission.reason);
+    } catch (thrown) {
+      this.#tell('failed', toError(thrown).message);
+    }
+    return null;
+  }
+
+  #tell(why: string, reason: string): void {
+    if (this.#told.has(why)) return;
+    this.#told.add(why);
+    const sentence = `saves go to the disk at once and not to memory first: ${reason}`;
+    this.#book.say(sentence);
+    this.#book.record({ kind: 'note', level: 'info', code: null, sentence });
+  }
+}

@@ -1,0 +1,163 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lastGood } from '../../src/checkpoint/store/last-good.ts';
+import { readRun } from '../../src/checkpoint/store/store.ts';
+import type { EventOf } from '../../src/ledger/events.ts';
+import { readLedger } from '../../src/ledger/reader.ts';
+import { ROOT } from '../support/run-process.ts';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+
+const MEMORY = '/dev/shm';
+const STEPS = 50;
+const SUM = (STEPS * (STEPS - 1)) / 2;
+/** The first save shows how large one is; from the second on they go to memory first. */
+const HELD = 20;
+
+const goodStep = async (dir: string): Promise<number | null> => (await lastGood(readRun(dir))).checkpoint?.manifest.step ?? null;
+const saveEnds = (dir: string): readonly EventOf<'save-ended'>[] =>
+  readLedger(dir).events.flatMap(({ event }) => (event.kind === 'save-ended' ? [event] : []));
+
+/** A run whose save of a step waits for the gate; everything is removed at the end of the scope. */
+function heldRun(held = HELD) {
+  const [folder, memory] = [tempFolder(), tempFolder(MEMORY)];
+  const [dir, gate] = [join(folder.path, 'run'), join(folder.path, 'gate')];
+  const command = ['python3', join(ROOT, 'test/support/trainers/staged.py'), String(STEPS), String(held), gate];
+  const args = ['--dir', dir, '--every', '10steps', `--stage=${memory.path}`];
+  return {
+    dir,
+    stage: memory.path,
+    start: (more: readonly string[] = []) => new Supervised({ args: [...args, ...more], command }),
+    openGate: () => writeFileSync(gate, ''),
+    [Symbol.dispose]: () => {
+      folder[Symbol.dispose]();
+      memory[Symbol.dispose]();
+    },
+  };
+}
+
+async function trainerPid(run: Supervised): Promise<number> {
+  return Number((await run.line(/^start /)).split(' ')[2]);
+}
+
+describe.skipIf(!existsSync(MEMORY))('a save that lands in memory first', () => {
+  it('is copied and sealed behind the trainer, and nothing of it stays in memory', async () => {
+    using run = heldRun(-1);
+    const { code, stdout } = await run.start().ended;
+    expect([code, stdout.split('\n').at(-1)]).toEqual([0, `finished ${SUM}`]);
+    const places = [...stdout.matchAll(/^writing \d+ (.*)$/gm)].map(([, path]) => path?.startsWith(run.stage));
+    expect(places).toEqual([false, true, true, true]);
+    const ends = saveEnds(run.dir);
+    expect(ends.map(({ outcome, copyMs }) => [outcome, copyMs !== null])).toEqual([
+      ['sealed', false],
+      ['sealed', true],
+      ['sealed', true],
+      ['sealed', true],
+    ]);
+    for (const { checksumMs, commitMs } of ends) expect([checksumMs, commitMs]).not.toContain(null);
+    expect(readdirSync(run.stage)).toEqual([]);
+  });
+
+  it('is sealed also when the trainer dies right after its hand-over', async () => {
+    using run = heldRun();
+    const only = run.start();
+    const pid = await trainerPid(only);
+    await only.line(new RegExp(`^writing ${HELD} ${run.stage}`));
+    only.signal('SIGSTOP');
+    run.openGate();
+    await only.line(new RegExp(`^handed ${HELD}`));
+    process.kill(pid, 'SIGKILL');
+    only.signal('SIGCONT');
+    expect((await only.ended).code).toBe(137);
+    expect(await goodStep(run.dir)).toBeGreaterThanOrEqual(HELD);
+    expect(readdirSync(run.stage)).toEqual([]);
+  });
+
+  it('is adopted by the next life when everything died between its hand-over and its seal', async () => {
+    using run = heldRun();
+    const first = run.start();
+    const pid = await trainerPid(first);
+    await first.line(new RegExp(`^writing ${HELD} ${run.stage}`));
+    first.signal('SIGSTOP');
+    run.openGate();
+    await first.line(new RegExp(`^handed ${HELD}`));
+    // It may not come to its next save: what it has handed over is all there is.
+    process.kill(pid, 'SIGKILL');
+    first.kill();
+    await first.ended;
+    expect(await goodStep(run.dir)).toBe(10);
+    const { code, stdout, stderr } = await run.start().ended;
+    expect(stderr).toMatch(new RegExp(`sealed step ${HELD} .* which an earlier life had left in memory`));
+    expect([code, stdout.split(' ')[1], stdout.split('\n').at(-1)]).toEqual([0, String(HELD + 1), `finished ${SUM}`]);
+    expect(saveEnds(run.dir).filter(({ step, outcome }) => step === HELD && outcome === 'sealed')).toHaveLength(1);
+    expect(readdirSync(run.stage)).toEqual([]);
+  });
+
+  it('is let go and told as lost when everything died before its hand-over', async () => {
+    using run = heldRun();
+    const first = run.start();
+    const pid = await trainerPid(first);
+    await first.line(new RegExp(`^writing ${HELD} ${run.stage}`));
+    first.kill();
+    process.kill(pid, 'SIGKILL');
+    await first.ended;
+    run.openGate();
+    const { code, stdout, stderr } = await run.start().ended;
+    expect(stderr).toMatch(new RegExp(`warning: step ${HELD} was in memory and is lost: whoever wrote it ended before it was handed over`));
+    expect([code, stdout.split(' ')[1], stdout.split('\n').at(-1)]).toEqual([0, '11', `finished ${SUM}`]);
+    expect(saveEnds(run.dir).filter(({ outcome }) => outcome === 'lost')).toMatchObject([{ step: HELD }]);
+    expect(readdirSync(run.stage)).toEqual([]);
+  });
+
+  it('is adopted when only the supervisor died: its trainer trains on by itself', async () => {
+    using run = heldRun();
+    const first = run.start();
+    await first.line(new RegExp(`^writing ${HELD} ${run.stage}`));
+    first.kill();
+    run.openGate();
+    // The streams are the trainer's too: they end when it does.
+    expect((await first.ended).stdout.split('\n').at(-1)).toBe(`finished ${SUM}`);
+    const { code, stdout, stderr } = await run.start().ended;
+    expect(stderr).toMatch(new RegExp(`sealed step ${HELD} .* which an earlier life had left in memory`));
+    expect([code, stdout.split(' ')[1], stdout.split('\n').at(-1)]).toEqual([0, String(HELD + 1), `finished ${SUM}`]);
+  });
+
+  it.each([[['--stage=off']], [[]]])(
+    'is given up early when it cannot end in time at its speed, and the last good stays (%s)',
+    async (more) => {
+      using run = heldRun();
+      const only = run.start(['--grace=20s', ...more]);
+      await only.line(new RegExp(`^writing ${HELD} `));
+      only.signal('SIGTERM');
+      const { code, stderr } = await only.ended;
+      expect(stderr).toMatch(/gave the flush up: 10 % written in .*, the rest needs .* are left/);
+      expect(code).toBe(143);
+      expect(await goodStep(run.dir)).toBe(10);
+      const events = readLedger(run.dir).events.map(({ event }) => event);
+      expect(events.find(({ kind }) => kind === 'flush-ended')).toMatchObject({ outcome: 'abandoned' });
+      expect(saveEnds(run.dir).at(-1)).toMatchObject({ step: HELD, outcome: 'abandoned' });
+      expect(readdirSync(run.stage)).toEqual([]);
+    },
+  );
+
+  it('is not where memory is not wanted', async () => {
+    using run = heldRun(-1);
+    const [dir, file] = [join(run.stage, 'a'), join(run.stage, 'b')];
+    const trainer = ['python3', join(ROOT, 'test/support/trainers/staged.py'), '25', '-1', file];
+    mkdirSync(dir);
+    const { code, stdout } = await new Supervised({ args: ['--dir', dir, '--every', '10steps', '--stage=off'], command: trainer }).ended;
+    expect([code, stdout.match(/^writing \d+ .*$/gm)?.every((line) => line.includes(dir))]).toEqual([0, true]);
+    rmSync(dir, { recursive: true });
+  });
+});
+
+it.each([
+  ['--stage', ['--stage=/proc'], {}, 'option --stage: /proc does not lie in memory'],
+  ['HOLDFAST_STAGE', [], { HOLDFAST_STAGE: '/not/there' }, 'HOLDFAST_STAGE: /not/there cannot be used: ENOENT'],
+])('%s that names no place in memory is refused before anything starts', async (_, args, env, reason) => {
+  using folder = tempFolder();
+  const { code, stderr } = await new Supervised({ args: ['--dir', join(folder.path, 'run'), ...args], command: ['true'], env }).ended;
+  expect(code).toBe(64);
+  expect(stderr).toContain(reason);
+});
