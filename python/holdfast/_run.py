@@ -17,6 +17,7 @@ from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Type, Union
 
 from ._agreement import Held
 from ._connection import PROTOCOL, Connection, Gone, Message
+from ._stacks import register as register_stacks
 from ._together import Together
 
 log = logging.getLogger("holdfast")
@@ -143,6 +144,7 @@ class Run:
         try:
             connection = Connection(path, self._on_push)
             hello = {"type": "hello", "protocol": PROTOCOL, "rank": who.rank, "world": who.world, "pid": os.getpid()}
+            hello["dumpSignal"] = register_stacks()
             welcome = connection.ask(hello, timeout=_HELLO_SECONDS)
         except (OSError, Gone) as error:
             log.warning("HOLDFAST_SOCKET is set, but no supervisor answers at %s (%s); training goes on without it", path, error)

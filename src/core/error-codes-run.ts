@@ -14,6 +14,12 @@ export const RUN_ERROR_CODES = {
     explain:
       'The system refused to run the command after `--`: it is a folder, it may not be executed, or it is a script without a first line that names its interpreter. No trainer was started.',
   },
+  GANG_INCOMPLETE: {
+    exit: EXIT.unavailable,
+    title: 'Not all nodes of the run have come together',
+    explain:
+      'With several nodes (`--nodes`, or the variables of torchrun and of a PyTorchJob) the supervisors meet in the shared folder of the run before any trainer starts, so that all of them begin the same attempt from the same checkpoint. One did not come in ten minutes, or another process came in its place. All need the same `--dir` on storage that they share, the same `--gang` and `--nodes`, and each its own `--node-rank`; where every node has a folder of its own, say `--nodes=1`. No trainer was started.',
+  },
   SOCKET_FAILED: {
     exit: EXIT.notWritten,
     title: 'There is no place for the socket of the SDK',

@@ -5,6 +5,7 @@ import type { Book } from './book.ts';
 import type { CurrentLife } from './live-once.ts';
 import type { Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
+import { preparePressure } from './pressure.ts';
 import { socketCandidates, sweepSocketFolders } from './sdk/socket-folder.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -24,15 +25,14 @@ export interface BystanderWorld {
  * runs, so that nothing of it delays the start, and what it needs is loaded only then. Whatever fails here is told, and training goes on.
  */
 export function startBystanders(world: BystanderWorld): void {
-  const { options, store, book } = world;
-  const parts = [readyPressure(world), watchMetadataService(world), serveLiveStatus(world)];
-  for (const part of parts) part.catch((thrown: unknown) => book.complain(thrown));
-  sweepSocketFolders(socketCandidates(options.env), store.owner);
-}
-
-async function readyPressure({ options, store, surroundings }: BystanderWorld): Promise<void> {
-  const { preparePressure } = await import('./pressure.ts');
-  surroundings.notePressure(preparePressure(store.path, options.env));
+  const { options, store, book, surroundings } = world;
+  try {
+    surroundings.notePressure(preparePressure(store.path, options.env));
+    sweepSocketFolders(socketCandidates(options.env), store.owner);
+  } catch (thrown) {
+    book.complain(thrown);
+  }
+  for (const part of [watchMetadataService(world), serveLiveStatus(world)]) part.catch((thrown: unknown) => book.complain(thrown));
 }
 
 async function watchMetadataService({ options, store, book, notices, surroundings, rng, signal }: BystanderWorld): Promise<void> {

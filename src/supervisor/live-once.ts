@@ -1,11 +1,9 @@
-import { join } from 'node:path';
 import { type Attempt, startAttempt } from '../checkpoint/store/attempt.ts';
-import { lastGood, startsFresh } from '../checkpoint/store/last-good.ts';
 import type { OpenStore } from '../checkpoint/store/store.ts';
 import type { Clock } from '../core/clock.ts';
 import { EXIT } from '../core/exit-codes.ts';
+import { installedFile } from '../core/installation.ts';
 import { HoldfastError } from '../core/errors.ts';
-import { printable } from '../core/printable.ts';
 import type { RunEnd } from '../domain/exit-contract.ts';
 import { RESERVE_MS } from '../domain/flush-decision.ts';
 import { bounded } from './bounded.ts';
@@ -13,6 +11,9 @@ import type { Book } from './book.ts';
 import { keepCadence } from './cadence-keeper.ts';
 import { endTrainer, type FlushOutcome } from './ending.ts';
 import { trainerEnvironment, withResumeArgument } from './environment.ts';
+import { findResume, type Resume } from './find-resume.ts';
+import { type HangWatch, watchForHangs } from './hang/watch.ts';
+import { type Begun, meet } from './gang/meet.ts';
 import { leaveProvisional, writeEnd } from './last-words.ts';
 import { Life } from './life.ts';
 import type { Notices } from './notices.ts';
@@ -20,9 +21,12 @@ import type { RunOptions } from './options.ts';
 import { SdkServer } from './sdk/server.ts';
 import { makeSocketPlace, socketCandidates, type SocketPlace } from './sdk/socket-folder.ts';
 import type { Sealer } from './sealing/sealer.ts';
+import type { Shipping } from './shipping/shipping.ts';
 import { adoptImages } from './staging/adopt-images.ts';
 import type { Stage } from './staging/stage.ts';
 import { Trainer } from './trainer.ts';
+import type { Watcher } from './watch/watcher.ts';
+import type { prepareWatching } from './watch/watching.ts';
 
 /** The life that goes on now, for whoever has something to tell it. */
 export interface CurrentLife {
@@ -38,6 +42,9 @@ export interface LiveOptions {
   readonly current: CurrentLife;
   readonly sealer: Sealer;
   readonly stage: Stage | null;
+  readonly shipping: Shipping | null;
+  /** Told whenever a trainer has been started. */
+  readonly onStarted: () => void;
   readonly gang: string;
   /** How many lives this process has had before. */
   readonly restart: number;
@@ -54,24 +61,21 @@ const FENCED_MS = 10_000;
 
 /** One attempt, from its number to its last words. */
 export async function liveOnce(live: LiveOptions): Promise<LifeEnd> {
-  const { options, store, book, notices, gang } = live;
+  const { options, store, notices } = live;
   if (notices.first !== null) return notStarted(null);
   const early = new AbortController();
   void notices.terminating.then(() =>
     early.abort(new HoldfastError('TERMINATED', { message: 'told to end before the trainer was started' })),
   );
   let attempt: Attempt;
-  let resume: { readonly path: string; readonly step: number } | null;
+  let resume: Resume | null;
   try {
-    attempt = await startAttempt(store, { gang, signal: early.signal });
-    await book.open(attempt.attempt);
-    await adoptLeft(live, attempt);
-    resume = await findResume(live, early.signal);
+    ({ attempt, resume } = await beginTogether(live, early.signal));
   } catch (thrown) {
     if (notices.first !== null) return notStarted(null);
     throw thrown;
   }
-  const place = makeSocketPlace(socketCandidates(options.env));
+  const place = makeSocketPlace(socketCandidates(options.env), store.owner);
   try {
     return await withSocket(live, { attempt, resume, place });
   } finally {
@@ -79,36 +83,97 @@ export async function liveOnce(live: LiveOptions): Promise<LifeEnd> {
   }
 }
 
+/** The next attempt, and what it goes on from; with several nodes the first one finds it for all. */
+async function beginTogether(live: LiveOptions, signal: AbortSignal): Promise<Begun> {
+  const { options, store, book } = live;
+  if (options.gang === null) return begin(live, live.gang, signal);
+  const { gang } = options;
+  const begun = await meet(store, {
+    gang,
+    begin: () => begin(live, `${gang.id}/${live.gang}`, signal),
+    signal,
+    say: (text) => book.say(text),
+  });
+  if (gang.nodeRank > 0) await book.open(begun.attempt.attempt);
+  return begun;
+}
+
+async function begin(live: LiveOptions, gang: string, signal: AbortSignal): Promise<Begun> {
+  const { store, book } = live;
+  const number = (await live.shipping?.takeNumber(store, gang, signal)) ?? null;
+  const attempt = await startAttempt(store, { gang, signal, ...(number === null ? {} : { attempt: number }) });
+  await book.open(attempt.attempt);
+  await adoptLeft(live, attempt);
+  await settleWatched(live, attempt, signal);
+  return { attempt, resume: await findResume(live, signal) };
+}
+
 interface Prepared {
   readonly attempt: Attempt;
-  readonly resume: { readonly path: string; readonly step: number } | null;
+  readonly resume: Resume | null;
   readonly place: SocketPlace;
 }
 
 async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEnd> {
   const { options, store, book, current, sealer, stage } = live;
   const fenced = Promise.withResolvers<HoldfastError>();
-  const life = new Life({ options, store, ...prepared, book, sealer, stage, onFenced: (error) => fenced.resolve(error) });
+  const onSafe = (): void => live.shipping?.note();
+  const life = new Life({ options, store, ...prepared, book, sealer, stage, onSafe, onFenced: (error) => fenced.resolve(error) });
   const server = await SdkServer.listen(prepared.place.path, life);
   const stop = new AbortController();
+  let watcher: Watcher | null = null;
   try {
     recordStart(live, prepared);
+    const watch = await prepareWatch(live, { attempt: prepared.attempt, measured: life.measured, onSafe, onFenced: fenced.resolve });
     const trainer = await startTrainer(live, prepared);
+    watcher = watch?.(trainer) ?? null;
     Object.assign(current, { life, trainer });
+    if (leads(options)) live.shipping?.begin(store);
     const cadence = { cadence: options.cadence, clock: store.clock, book, signal: stop.signal };
     keepCadence(life, cadence).catch((thrown: unknown) => book.complain(thrown));
-    const running = { ...prepared, life, trainer, fenced: fenced.promise, stop };
+    live.onStarted();
+    startHangWatch(live, { life, trainer, signal: stop.signal });
+    const running = { ...prepared, life, trainer, watcher, fenced: fenced.promise, stop };
     return await untilEnd(live, running).catch((thrown: unknown) => outliveDefect(thrown, live, running));
   } finally {
     stop.abort();
+    await watcher?.stop();
     Object.assign(current, { life: null, trainer: null });
     server.close();
   }
 }
 
+/** Of several nodes over one folder one does what is done once. */
+function leads({ gang }: RunOptions): boolean {
+  return gang === null || gang.nodeRank === 0;
+}
+
+/** What an earlier life has left in a watched folder is put in order; who does not watch loads nothing of it. */
+async function settleWatched({ options, store, book }: LiveOptions, attempt: Attempt, signal: AbortSignal): Promise<void> {
+  if (!options.isWatched) return;
+  const { settleLeftovers } = await import('./watch/leftovers.ts');
+  await settleLeftovers({ store, attempt, book, signal });
+}
+
+async function prepareWatch(
+  { options, store, book }: LiveOptions,
+  told: Omit<Parameters<typeof prepareWatching>[0], 'store' | 'book'>,
+): Promise<ReturnType<typeof prepareWatching> | null> {
+  if (!options.isWatched || !leads(options)) return null;
+  const watching = await import('./watch/watching.ts');
+  return watching.prepareWatching({ ...told, store, book });
+}
+
+function startHangWatch({ options, store, book }: LiveOptions, life: Pick<HangWatch, 'life' | 'trainer' | 'signal'>): void {
+  const { hang: rules, onHang } = options;
+  if (rules === null) return;
+  watchForHangs({ ...life, rules, onHang, clock: store.clock, book }).catch((thrown: unknown) => book.complain(thrown));
+}
+
 interface Running extends Prepared {
   readonly life: Life;
   readonly trainer: Trainer;
+  readonly watcher: Watcher | null;
   readonly fenced: Promise<HoldfastError>;
   readonly stop: AbortController;
 }
@@ -133,6 +198,7 @@ async function untilEnd(live: LiveOptions, running: Running): Promise<LifeEnd> {
   await settleSaves(live, life);
   const leftMs = (notices.deadline?.deadlineMs ?? Infinity) - clock.now();
   if (await trainer.endRest(clock, Math.min(REST_MS, leftMs / 2))) book.say('ended the processes that the trainer left behind');
+  await running.watcher?.finish(notices);
   const end = { saidFinished: life.saidFinished, isTerminating: notices.first !== null, trainer: trainer.end, failure };
   writeEnd({ ...live, life, attempt }, end, flush);
   return { ...end, lastGoodStep: life.measured.lastGoodStep };
@@ -197,30 +263,17 @@ function notStarted(failure: number | null): LifeEnd {
   return { saidFinished: false, isTerminating: true, trainer: null, failure, lastGoodStep: null };
 }
 
-/**
- * Null: the run starts fresh. One that has checkpoints, none of them good, does not: its first save would outrank them all. Every byte is
- * compared before the first trainer of a process: what happened to them since the last one ended, nobody has seen.
- */
-async function findResume({ store, book, restart }: LiveOptions, signal: AbortSignal): Promise<Prepared['resume']> {
-  const found = await lastGood(store, { signal, level: restart === 0 ? 'deep' : 'auto' });
-  const { checkpoint, skipped } = found;
-  for (const { name, reason, code, quarantined } of skipped) {
-    book.warn(`${name} was not taken: ${reason} [${code}]${quarantined === null ? '' : `; moved to ${quarantined}`}`);
-  }
-  if (checkpoint !== null) return { path: checkpoint.path, step: checkpoint.manifest.step };
-  if (startsFresh(found)) return null;
-  throw new HoldfastError('NO_LAST_GOOD', {
-    message: `the trainer was not started: ${printable(store.path)} has checkpoints, and none of them is good to resume from`,
-    hint: 'Nothing was deleted. holdfast ls RUN tells what there is; holdfast quarantine RUN brings one back; holdfast rollback RUN --fresh lets the run start from nothing.',
-  });
-}
-
-/** Beside `src` in a clone, and beside `dist` in the package. */
-const SDK = join(import.meta.dirname, '..', '..', 'python');
-
 function startTrainer({ options, store, book, restart }: LiveOptions, { attempt, resume, place }: Prepared): Promise<Trainer> {
   const { graceMs } = options.grace;
-  const facts = { socket: place.path, run: store.run, dir: store.path, attempt: attempt.attempt, resume, graceMs, sdk: SDK };
+  const facts = {
+    socket: place.path,
+    run: store.run,
+    dir: store.path,
+    attempt: attempt.attempt,
+    resume,
+    graceMs,
+    sdk: installedFile('python'),
+  };
   const command = withResumeArgument(options.command, options.resumeArgument, resume?.path ?? null);
   const mark = `${attempt.gang}-${restart}`;
   return Trainer.start({ command, env: trainerEnvironment(options.env, facts), mark }).then((trainer) => {

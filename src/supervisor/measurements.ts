@@ -1,5 +1,5 @@
 import type { CadenceMeasurements } from '../domain/cadence.ts';
-import { makePace, observeBusy, observeStep, type Pace, usualStepMs } from '../domain/hang.ts';
+import { type HangRules, type HangVerdict, judgeHang, makePace, observeBusy, observeStep, type Pace, usualStepMs } from '../domain/hang.ts';
 import { NO_SAVES, observeSave, type Prediction, predictSave, type SaveTimes } from '../domain/prediction.ts';
 import type { RunHistory } from '../ledger/history.ts';
 import type { SaveTimings } from './save-desk.ts';
@@ -51,6 +51,22 @@ export class Measurements {
     return this.#lastGoodStep;
   }
 
+  /** Of the last steps, by the time that they really took; null before the first. */
+  get stepsPerSecond(): number | null {
+    const { stepsMs } = this.#pace;
+    const totalMs = stepsMs.reduce((sum, ms) => sum + ms, 0);
+    return totalMs > 0 ? (1000 * stepsMs.length) / totalMs : null;
+  }
+
+  judgeHang(nowMs: number, rules: HangRules, isSaving: boolean): HangVerdict {
+    return judgeHang(this.#pace, nowMs, rules, isSaving);
+  }
+
+  /** How long ago the state was taken that is the last good one; of one that was resumed from, since the trainer was started. */
+  lastGoodAgeMs(nowMs: number): number | null {
+    return this.#lastGoodStep === null ? null : Math.max(0, nowMs - this.#safeSinceMs);
+  }
+
   /** True when there is something that the last good checkpoint does not have. */
   get hasProgress(): boolean {
     return this.step !== null && (this.#lastGoodStep === null || this.step > this.#lastGoodStep);
@@ -83,6 +99,12 @@ export class Measurements {
     };
     this.#lastGoodStep = timings.step;
     this.#safeSinceMs = begunMs;
+  }
+
+  /** The trainer's framework saved by itself: the newest that is sealed now, null when it has deleted that. */
+  noteAdopted(step: number | null, nowMs: number): void {
+    this.#lastGoodStep = step;
+    this.#safeSinceMs = nowMs;
   }
 
   /** Until the step that is being computed ends: at worst all of it. */

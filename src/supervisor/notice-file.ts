@@ -1,44 +1,95 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import type { Clock } from '../core/clock.ts';
+import { formatDuration, parseDuration } from '../core/duration.ts';
+import { excerpt } from '../core/printable.ts';
+import type { GraceLimit, NodeKind } from '../domain/effective-grace.ts';
 import { isCause, makeNotice, type Notice } from '../domain/notice.ts';
 import type { Notices } from './notices.ts';
+import type { Surroundings } from './surroundings.ts';
 
-/** As Kubernetes' downward API writes annotations into a file: one `key="value"` a line. */
+/** As Kubernetes' downward API writes annotations and labels into a file: one `key="value"` a line. */
 const NOTICE_KEY = 'holdfast.dev/notice';
 const DEADLINE_KEY = 'holdfast.dev/deadline';
+const GRACE_KEY = 'holdfast.dev/grace';
 const MAX_BYTES = 256 * 1024;
 const POLL_MS = 1000;
 
-/**
- * What the file says: a cause that holdfast knows, and when the end comes where that is said too; null when it says nothing. A cause nobody
- * knows is a complaint.
- */
-export function readNotice(text: string, nowMs: number): { readonly notice: Notice | null; readonly complaint: string | null } {
+/** Labels by which clouds and autoscalers mark machines that can be taken away. */
+const NODE_LABELS: readonly { readonly key: string; readonly value: RegExp; readonly kind: NodeKind }[] = [
+  { key: 'cloud.google.com/gke-spot', value: /^true$/, kind: 'gke-spot' },
+  { key: 'cloud.google.com/gke-preemptible', value: /^true$/, kind: 'gke-spot' },
+  { key: 'eks.amazonaws.com/capacityType', value: /^SPOT$/i, kind: 'ec2-spot' },
+  { key: 'kubernetes.azure.com/scalesetpriority', value: /^spot$/i, kind: 'azure-spot' },
+];
+
+/** What the file says; what it does not say is null or empty. */
+export interface FileWord {
+  readonly notice: Notice | null;
+  readonly node: NodeKind | null;
+  readonly limits: readonly GraceLimit[];
+  /** What nobody knows, as a sentence each. */
+  readonly complaints: readonly string[];
+}
+
+const SILENCE: FileWord = { notice: null, node: null, limits: [], complaints: [] };
+
+export function readNoticeFile(text: string, nowMs: number): FileWord {
   const values = new Map([...text.matchAll(/^([^\s=]+)="((?:[^"\\]|\\.)*)"$/gm)].map(([, key = '', value = '']) => [key, value] as const));
+  const { notice, complaint } = noticeOf(values, nowMs);
+  const grace = graceOf(values.get(GRACE_KEY) ?? '');
+  return {
+    notice,
+    node: NODE_LABELS.find(({ key, value }) => value.test(values.get(key) ?? ''))?.kind ?? null,
+    limits: grace.limits,
+    complaints: [complaint, grace.complaint].filter((sentence) => sentence !== null),
+  };
+}
+
+/** A cause that holdfast knows, and when the end comes where that is said too. */
+function noticeOf(
+  values: ReadonlyMap<string, string>,
+  nowMs: number,
+): { readonly notice: Notice | null; readonly complaint: string | null } {
   const cause = values.get(NOTICE_KEY) ?? '';
   if (cause === '') return { notice: null, complaint: null };
-  if (!isCause(cause)) return { notice: null, complaint: `${NOTICE_KEY}="${cause.slice(0, 40)}" is not a cause that is known` };
+  if (!isCause(cause)) return { notice: null, complaint: `${NOTICE_KEY}="${excerpt(cause, 40)}" is not a cause that is known` };
   const deadline = Date.parse(values.get(DEADLINE_KEY) ?? '');
   const facts = { cause, atMs: nowMs, source: 'watched-file' as const };
   return { notice: makeNotice(Number.isNaN(deadline) ? facts : { ...facts, deadlineMs: deadline }), complaint: null };
 }
 
+function graceOf(text: string): { readonly limits: readonly GraceLimit[]; readonly complaint: string | null } {
+  if (text === '') return { limits: [], complaint: null };
+  const grace = parseDuration(text);
+  if (!grace.ok) return { limits: [], complaint: `${GRACE_KEY}: ${grace.reason}` };
+  return { limits: [{ graceMs: grace.value, reason: `the annotation ${GRACE_KEY} says ${formatDuration(grace.value)}` }], complaint: null };
+}
+
+export interface NoticeFileWorld {
+  readonly notices: Notices;
+  readonly surroundings: Surroundings;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly complain: (text: string) => void;
+}
+
 /** Looks at the file every second until `signal` is aborted. A file that is not there says nothing: it may come. */
-export async function watchNoticeFile(
-  path: string,
-  { notices, clock, signal, complain }: { notices: Notices; clock: Clock; signal: AbortSignal; complain: (text: string) => void },
-): Promise<void> {
+export async function watchNoticeFile(path: string, { notices, surroundings, clock, signal, complain }: NoticeFileWorld): Promise<void> {
+  const buffer = Buffer.alloc(MAX_BYTES);
   let seen = '';
-  let last: Notice | null = null;
+  let last = SILENCE;
   while (!signal.aborted) {
-    const text = readBounded(path);
+    const text = readBounded(path, buffer);
     if (text !== seen) {
       seen = text;
-      const { notice, complaint } = readNotice(text, clock.now());
-      if (complaint !== null) complain(`${path}: ${complaint}`);
-      if (notice !== null) notices.add(notice);
-      else if (last !== null) notices.withdraw(last);
-      last = notice;
+      const word = readNoticeFile(text, clock.now());
+      // Before the notice, whose grace they shorten.
+      surroundings.noteNode('watched-file', word.node);
+      surroundings.noteLimits(word.limits);
+      for (const complaint of word.complaints) if (!last.complaints.includes(complaint)) complain(`${path}: ${complaint}`);
+      if (word.notice !== null) notices.add(word.notice);
+      if (last.notice !== null && last.notice.cause !== word.notice?.cause) notices.withdraw(last.notice);
+      last = word;
     }
     try {
       await clock.sleep(POLL_MS, { signal });
@@ -48,15 +99,14 @@ export async function watchNoticeFile(
   }
 }
 
-function readBounded(path: string): string {
+function readBounded(path: string, buffer: Buffer): string {
   let file: number;
   try {
-    file = openSync(path, 'r');
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch {
     return '';
   }
   try {
-    const buffer = Buffer.alloc(MAX_BYTES);
     return buffer.toString('utf8', 0, readSync(file, buffer));
   } catch {
     return '';

@@ -2,11 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../core/clock.ts';
 import { makeNotice, type Notice } from '../domain/notice.ts';
 import { Notices } from './notices.ts';
+import { Surroundings } from './surroundings.ts';
 
-function make(graceMs = 30_000): { notices: Notices; clock: VirtualClock; told: Notice[] } {
+function make(graceMs = 30_000): { notices: Notices; clock: VirtualClock; told: Notice[]; withdrawn: Notice[]; around: Surroundings } {
   const clock = new VirtualClock();
-  const told: Notice[] = [];
-  return { notices: new Notices(clock, { graceMs, from: 'option' }, (notice) => told.push(notice)), clock, told };
+  const [told, withdrawn]: Notice[][] = [[], []];
+  const around = new Surroundings();
+  const listener = {
+    onNotice: (notice: Notice) => void told?.push(notice),
+    onWithdrawn: (notice: Notice) => void withdrawn?.push(notice),
+  };
+  const notices = new Notices(clock, { graceMs, from: 'option' }, listener, () => around.now());
+  return { notices, clock, told: told ?? [], withdrawn: withdrawn ?? [], around };
 }
 
 const OPEN = new AbortController().signal;
@@ -47,6 +54,29 @@ describe('notices', () => {
     expect(isOver).toBe(false);
     await clock.advance(200);
     expect(isOver).toBe(true);
+  });
+
+  it('an advice can be taken back, once; what ends the attempt cannot', () => {
+    const { notices, withdrawn } = make();
+    const [advice, end] = [{ cause: 'aws-rebalance', source: 'metadata' } as const, { cause: 'aws-spot', source: 'metadata' } as const];
+    for (const facts of [advice, end]) notices.add(makeNotice({ ...facts, atMs: 0 }));
+    for (const facts of [advice, advice, end]) notices.withdraw(facts);
+    expect(withdrawn.map(({ cause }) => cause)).toEqual(['aws-rebalance']);
+    expect([notices.first?.cause, notices.all.length]).toEqual(['aws-spot', 1]);
+  });
+
+  it('the kind of node, an annotation and pressure shorten the grace, of several the shortest; an advice looks at none of them', () => {
+    const { notices, around } = make(600_000);
+    let looks = 0;
+    around.notePressure(() => [{ resource: 'disk', seen: `look ${++looks}` }]);
+    around.noteNode('metadata', 'gce-spot');
+    around.noteNode('watched-file', 'gke-spot');
+    around.noteLimits([{ graceMs: 120_000, reason: 'an annotation' }]);
+    notices.hear('SIGUSR1');
+    expect(looks).toBe(0);
+    notices.hear('SIGTERM');
+    expect([notices.deadline?.graceMs, looks]).toEqual([2000, 1]);
+    expect(notices.deadline?.reasons).toHaveLength(4);
   });
 
   it('waiting ends when it is cut short', async () => {

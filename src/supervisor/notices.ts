@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import { type Deadline, effectiveDeadline, type NominalGrace } from '../domain/effective-grace.ts';
 import { addNotice, type Cause, CAUSES, firstTerminating, makeNotice, type Notice, withdrawNotice } from '../domain/notice.ts';
 import type { HeardSignal } from './signals.ts';
+import type { Surrounding } from './surroundings.ts';
 
 const CAUSE_OF: Readonly<Record<HeardSignal, Cause>> = {
   SIGTERM: 'sigterm',
@@ -10,6 +11,12 @@ const CAUSE_OF: Readonly<Record<HeardSignal, Cause>> = {
   SIGUSR1: 'save-requested',
 };
 
+export interface NoticeListener {
+  onNotice(notice: Notice): void;
+  /** An advice was taken back. */
+  onWithdrawn(notice: Notice): void;
+}
+
 /**
  * Every notice of this process, across the lives of the trainer, and the deadline that follows. The deadline only ever comes nearer; who waits
  * for it is woken when it does.
@@ -17,16 +24,24 @@ const CAUSE_OF: Readonly<Record<HeardSignal, Cause>> = {
 export class Notices {
   readonly #clock: Clock;
   readonly #nominal: NominalGrace;
-  readonly #onNotice: (notice: Notice) => void;
+  readonly #listener: NoticeListener;
+  readonly #surrounding: () => Surrounding;
   readonly #terminating = Promise.withResolvers<Notice>();
   #all: readonly Notice[] = [];
   #deadline: Deadline | null = null;
   #changed = new AbortController();
 
-  constructor(clock: Clock, nominal: NominalGrace, onNotice: (notice: Notice) => void) {
+  /** `surrounding` is asked when a notice comes that ends the attempt: what it says shortens the deadline. */
+  constructor(clock: Clock, nominal: NominalGrace, listener: NoticeListener, surrounding: () => Surrounding) {
     this.#clock = clock;
     this.#nominal = nominal;
-    this.#onNotice = onNotice;
+    this.#listener = listener;
+    this.#surrounding = surrounding;
+  }
+
+  /** What was advised and not taken back, and what ends the attempt. */
+  get all(): readonly Notice[] {
+    return this.#all;
   }
 
   get deadline(): Deadline | null {
@@ -55,17 +70,20 @@ export class Notices {
     const before = this.#all;
     this.#all = addNotice(before, notice);
     const isNew = this.#all.length > before.length;
-    const { nominal, notices } = { nominal: this.#nominal, notices: this.#all };
-    const deadline = effectiveDeadline({ nominal, notices, node: null, pressure: [], limits: [] }, this.#deadline);
+    const deadline = notice.terminating
+      ? effectiveDeadline({ nominal: this.#nominal, notices: this.#all, ...this.#surrounding() }, this.#deadline)
+      : this.#deadline;
     const isNearer = deadline !== null && deadline.deadlineMs !== this.#deadline?.deadlineMs;
     this.#deadline = deadline;
-    if (isNew || !notice.terminating) this.#onNotice(notice);
+    if (isNew || !notice.terminating) this.#listener.onNotice(notice);
     if (notice.terminating) this.#terminating.resolve(notice);
     if (isNearer) this.#wake();
   }
 
   withdraw(notice: Pick<Notice, 'cause' | 'source'>): void {
-    this.#all = withdrawNotice(this.#all, notice);
+    const before = this.#all;
+    this.#all = withdrawNotice(before, notice);
+    for (const known of before) if (!this.#all.includes(known)) this.#listener.onWithdrawn(known);
   }
 
   /** Resolves this long before the deadline, wherever that moves meanwhile; never while there is none. Rejects when `signal` is aborted. */

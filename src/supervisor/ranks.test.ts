@@ -10,6 +10,7 @@ function make(count: number): { ranks: Ranks; all: readonly Rank[]; said: ToRank
     rank,
     world: count,
     pid: 1,
+    dumpSignal: null,
     send: (message: ToRank) => void said.push(message),
   }));
   for (const rank of all) ranks.add(rank);

@@ -3,24 +3,29 @@ import { mkdirSync } from 'node:fs';
 import { openRun } from '../checkpoint/store/store.ts';
 import { isCode, storeError } from '../checkpoint/store/store-error.ts';
 import type { Clock } from '../core/clock.ts';
+import type { Rng } from '../core/rng.ts';
 import { exitOfRun } from '../domain/exit-contract.ts';
 import type { Notice } from '../domain/notice.ts';
 import { decideRestart, makeBudget } from '../domain/restart-budget.ts';
 import { Book } from './book.ts';
 import { bounded } from './bounded.ts';
+import { startBystanders } from './bystanders.ts';
 import { noticeSentence } from './ending.ts';
 import { assertRunnable } from './find-program.ts';
 import { watchNoticeFile } from './notice-file.ts';
-import { Notices } from './notices.ts';
+import { labelOf, Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
 import { type CurrentLife, liveOnce } from './live-once.ts';
 import { Sealer } from './sealing/sealer.ts';
+import type { Shipping } from './shipping/shipping.ts';
 import { openStage } from './staging/stage.ts';
 import { hearSignals, type SignalHub } from './signals.ts';
+import { Surroundings } from './surroundings.ts';
 import { torchrunWarning } from './torchrun.ts';
 
 export interface SuperviseWorld {
   readonly clock: Clock;
+  readonly rng: Rng;
   readonly hub: SignalHub;
   readonly say: (text: string) => void;
   readonly shout: (text: string) => void;
@@ -37,7 +42,12 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
   const current: CurrentLife = { life: null, trainer: null };
   const over = new AbortController();
   let sealer: Sealer | null = null;
-  const notices = new Notices(clock, options.grace, (notice) => onNotice(notice, book, current));
+  const surroundings = new Surroundings();
+  const listener = {
+    onNotice: (notice: Notice) => onNotice(notice, book, current),
+    onWithdrawn: (notice: Notice) => onWithdrawn(notice, book),
+  };
+  const notices = new Notices(clock, options.grace, listener, () => surroundings.now());
   const book = new Book({ dir: options.dir, node: options.node, clock, terminationLog: options.terminationLog, say, shout });
   const stopHearing = hearSignals(hub, (signal) => notices.hear(signal));
   world.takeSignals();
@@ -46,18 +56,56 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
     const warning = torchrunWarning(options.command, options.grace.graceMs, options.env['PATH']);
     if (warning !== null) book.warn(warning);
     if (options.noticeFile !== null) {
-      void watchNoticeFile(options.noticeFile, { notices, clock, signal: over.signal, complain: (text) => book.warn(text) });
+      const complain = (text: string): void => book.warn(text);
+      void watchNoticeFile(options.noticeFile, { notices, surroundings, clock, signal: over.signal, complain });
     }
     makeFolder(options.dir);
-    const store = openRun(options.dir, { clock });
+    const shipping = await openShipping(options, { clock, book, notices });
+    if (notices.first !== null) return exitOfRun(NEVER_STARTED).code;
+    const store = openRun(options.dir, { clock, ...(shipping?.run ? { run: shipping.run } : {}) });
     sealer = new Sealer({ dir: store.path, clock });
-    return await liveOn({ options, store, book, notices, current, sealer, stage: openStage(options.stage, store, book), gang: randomUUID });
+    const bystanders = { options, store, book, notices, surroundings, current, rng: world.rng, signal: over.signal };
+    const onStarted = firstTime(() => startBystanders(bystanders));
+    const code = await liveOn({
+      onStarted,
+      options,
+      store,
+      book,
+      notices,
+      current,
+      sealer,
+      // What lies in the memory of one node is a part of a checkpoint only.
+      stage: options.gang === null ? openStage(options.stage, store, book) : null,
+      shipping,
+      gang: randomUUID,
+    });
+    await shipping?.finish(notices);
+    return code;
   } finally {
     await sealer?.close();
     over.abort();
     stopHearing();
     await book.close();
   }
+}
+
+/** Does something the first time only. */
+function firstTime(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) act();
+    isDone = true;
+  };
+}
+
+/** Told to end before there was anything to end. */
+const NEVER_STARTED = { saidFinished: false, isTerminating: true, trainer: null, failure: null } as const;
+
+/** Who does not ship loads nothing of it. */
+async function openShipping(options: RunOptions, world: Parameters<typeof Shipping.open>[2]): Promise<Shipping | null> {
+  if (options.ship === null) return null;
+  const { Shipping: opener } = await import('./shipping/shipping.ts');
+  return opener.open(options.ship, options, world);
 }
 
 type Lives = Omit<Parameters<typeof liveOnce>[0], 'gang' | 'restart'> & { readonly gang: () => string };
@@ -97,4 +145,10 @@ function onNotice(notice: Notice, book: Book, { life, trainer }: CurrentLife): v
   if (terminating || life?.ask('asked') === true) return;
   if (cause === 'save-requested' && trainer?.catches('SIGUSR1') === true) trainer.tell('SIGUSR1');
   else book.say('nobody is attached who could save now');
+}
+
+function onWithdrawn(notice: Notice, book: Book): void {
+  const { cause, source } = notice;
+  book.record({ kind: 'notice-withdrawn', cause, source });
+  book.say(`withdrawn: ${labelOf(notice)}`);
 }

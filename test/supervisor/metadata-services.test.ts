@@ -81,9 +81,9 @@ describe('the metadata service of Google Cloud', () => {
     await using watching = new Watching(`auto=${server.origin}`);
     await watching.until(() => watching.kinds.length === 1);
     expect([watching.kinds, watching.said]).toEqual([['gke-spot'], ['listens to the metadata service of Google Cloud']]);
-    // After the first answer each channel pauses, and then its question stays open.
+    // After the first answer each channel pauses shortly, and then its question stays open.
     await watching.until(() => watching.clock.waiting === 2);
-    await watching.clock.advance(7000);
+    await watching.clock.advance(1000);
     await watching.until(() => google.waiting === 2);
     google.set('maintenance-event', 'MIGRATE_ON_HOST_MAINTENANCE');
     await watching.until(() => watching.told.length === 1);

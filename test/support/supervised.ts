@@ -1,5 +1,5 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -9,13 +9,20 @@ const TRAINER = join(ROOT, 'test/support/trainers/trainer.py');
 
 export type Manner = 'exits' | 'ignores' | 'dies' | 'hangs' | 'daemons' | 'fails' | 'killed';
 
+interface TrainerOptions {
+  readonly steps?: number;
+  readonly through?: 'direct' | 'shell';
+  /** A file that tells it, by being there, that it is done. */
+  readonly until?: string;
+}
+
 /** The command line of the test trainer, by itself or behind a shell that does not pass signals on. */
 export function trainerCommand(
   manner: Manner,
   kind: 'sdk' | 'bare',
-  { steps = 1_000_000, through = 'direct' }: { readonly steps?: number; readonly through?: 'direct' | 'shell' } = {},
+  { steps = 1_000_000, through = 'direct', until = '' }: TrainerOptions = {},
 ): string[] {
-  const command = ['python3', TRAINER, manner, kind, String(steps)];
+  const command = ['python3', TRAINER, manner, kind, String(steps), until];
   return through === 'direct' ? command : ['sh', '-c', `"$@"; exit $?`, 'sh', ...command];
 }
 
@@ -39,6 +46,8 @@ interface SupervisedOptions {
   /** As the first process of a PID namespace of its own. */
   readonly isFirst?: boolean;
   readonly env?: Readonly<Record<string, string>>;
+  /** A command line that prepares the surroundings and ends in being what follows. */
+  readonly within?: readonly string[];
 }
 
 /** `holdfast run`, started; everything it and its trainer print can be waited for. */
@@ -50,12 +59,13 @@ export class Supervised {
   readonly #waiting = new Set<() => void>();
   #hasEnded = false;
 
-  constructor({ args, command, isFirst = false, env = {} }: SupervisedOptions) {
-    const line = [LAUNCHER, 'run', ...args, '--', ...command];
+  constructor({ args, command, isFirst = false, env = {}, within = [] }: SupervisedOptions) {
+    const line = [...within, LAUNCHER, 'run', ...args, '--', ...command];
     const [program = '', ...rest] = isFirst ? ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child', ...line] : line;
     this.#isFirst = isFirst;
     this.#child = spawn(program, rest, {
-      env: { PATH: process.env['PATH'], PYTHONDONTWRITEBYTECODE: '1', ...env },
+      // The machine that runs the tests may be one that a metadata service talks about.
+      env: { PATH: process.env['PATH'], PYTHONDONTWRITEBYTECODE: '1', HOLDFAST_METADATA: 'off', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const [stdout, stderr] = [this.#keep(this.#child.stdout), this.#keep(this.#child.stderr)];
@@ -95,6 +105,11 @@ export class Supervised {
     const own = this.#child.pid ?? 0;
     if (!this.#isFirst) return own;
     return Number(readFileSync(`/proc/${own}/task/${own}/children`, 'latin1').trim().split(' ')[0]);
+  }
+
+  /** Tells a trainer that was given this file that it is done. */
+  letFinish(until: string): void {
+    writeFileSync(until, '');
   }
 
   kill(): void {

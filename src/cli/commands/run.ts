@@ -2,6 +2,7 @@ import { parseDuration } from '../../core/duration.ts';
 import { type Parsed, parsed } from '../../core/parsed.ts';
 import { defineCommand } from '../command.ts';
 import { someText, wholeNumber } from '../option-values.ts';
+import { parseRate } from './remote-options.ts';
 
 /** Kept as written: what it means is read where cadences are known. */
 function asWritten(text: string): Parsed<string> {
@@ -52,6 +53,21 @@ export const run = defineCommand({
       description:
         'An option of the trainer that takes the checkpoint to resume from: --resume-arg=--resume-from, or with a place for it, --ckpt={}',
     },
+    watch: {
+      kind: 'value',
+      value: 'FOLDER',
+      parse: someText('the folder'),
+      description:
+        'For a trainer without the SDK: the folder in which its framework saves. What it has finished there is sealed in place, and the folder is that of the run',
+    },
+    ship: {
+      kind: 'value',
+      value: 'URL',
+      parse: someText('the address'),
+      description:
+        'Copy what is sealed to s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or file:///FOLDER while training goes on, and begin with the newest copy where none here is as new',
+    },
+    'ship-limit': { kind: 'value', value: 'RATE', parse: parseRate, description: 'Most bytes a second for --ship, such as 500MiB/s' },
     stage: {
       kind: 'value',
       value: 'FOLDER',
@@ -65,6 +81,52 @@ export const run = defineCommand({
       parse: someText('the file'),
       description: 'A file to watch for notices: annotations as the downward API writes them',
     },
+    metadata: {
+      kind: 'value',
+      value: 'SERVICE',
+      parse: asWritten,
+      description:
+        'Whose metadata service announces reclaims and maintenance: gcp, aws, azure, off, or auto to find it; at another address with gcp=URL. HOLDFAST_METADATA, or auto, when left out',
+    },
+    hang: {
+      kind: 'value',
+      value: 'TIME',
+      parse: asWritten,
+      default: 'auto',
+      description: 'From when on a trainer without progress hangs: a time (10m), auto for many times its usual step, or off',
+    },
+    'on-hang': {
+      kind: 'value',
+      value: 'WHAT',
+      parse: asWritten,
+      default: 'report',
+      description: 'What to do then: report (with the stacks of its threads), or restart from the last good checkpoint, within --restarts',
+    },
+    status: {
+      kind: 'value',
+      value: 'PORT',
+      parse: asWritten,
+      description: 'Serve /status, /metrics and /healthz on this port of the loopback address, or on ADDRESS:PORT',
+    },
+    gang: {
+      kind: 'value',
+      value: 'ID',
+      parse: someText('the gang'),
+      description: 'With several nodes: what they have in common; HOLDFAST_GANG, or the name that the launcher gave the job, when left out',
+    },
+    nodes: {
+      kind: 'value',
+      value: 'COUNT',
+      parse: wholeNumber('how many nodes', 1),
+      description:
+        'How many nodes run the trainer together over one shared --dir, each with a supervisor of its own; HOLDFAST_NODES, or PET_NNODES as torchrun and a PyTorchJob have it, when left out',
+    },
+    'node-rank': {
+      kind: 'value',
+      value: 'NUMBER',
+      parse: wholeNumber('the node rank', 0),
+      description: 'Which of them this is, from 0; HOLDFAST_NODE_RANK, PET_NODE_RANK or JOB_COMPLETION_INDEX when left out',
+    },
     'termination-log': {
       kind: 'value',
       value: 'FILE',
@@ -73,8 +135,20 @@ export const run = defineCommand({
     },
   },
   examples: [
+    {
+      line: 'run --dir=/shared/run-7 --nodes=2 --node-rank=0 -- torchrun --nnodes=2 --nproc-per-node=8 train.py',
+      description: 'The first of two nodes; their ranks make one checkpoint',
+    },
     { line: 'run -- python train.py', description: 'A trainer with the three lines of the SDK' },
     { line: 'run --dir=/data/run-7 --grace=2m --every=10m -- torchrun --nproc-per-node=8 train.py', description: 'All ranks of a node' },
+    {
+      line: 'run --watch=out --resume-arg=--resume_from_checkpoint -- python run_clm.py --output_dir=out',
+      description: 'Not a line of the trainer is changed: what its framework saves in out is sealed',
+    },
+    {
+      line: 'run --ship=s3://my-checkpoints/run-7 -- python train.py',
+      description: 'On Spot the disk dies with the node: resume from the bucket',
+    },
     { line: 'run --restarts=3 --keep=2 -- ./train.sh', description: 'Start again after errors, keep the newest two checkpoints' },
   ],
 

@@ -9,8 +9,18 @@ const VALUES = {
   keep: null,
   restarts: 0,
   'resume-arg': null,
+  watch: null,
+  ship: null,
+  'ship-limit': null,
   stage: null,
   'notice-file': null,
+  metadata: null,
+  hang: 'auto',
+  'on-hang': 'report',
+  status: null,
+  gang: null,
+  nodes: null,
+  'node-rank': null,
   'termination-log': null,
 } as const;
 
@@ -34,6 +44,22 @@ describe('the options of a run', () => {
       grace: { graceMs: 5000, from: 'option' },
       retention: { last: 2 },
     });
+  });
+
+  it('make the folder that is watched the folder of the run', () => {
+    expect(compileRunOptions({ ...VALUES, watch: '/out' }, ['train'], { HOLDFAST_DIR: '/data' })).toMatchObject({
+      dir: '/out',
+      isWatched: true,
+    });
+    expect(compileRunOptions({ ...VALUES, watch: '/out', dir: '/out/' }, ['train'], {}).dir).toBe('/out');
+    expect(() => compileRunOptions({ ...VALUES, watch: '/out', dir: '/run' }, ['train'], {})).toThrow('name two folders');
+  });
+
+  it('say where copies go, and refuse what is no address', () => {
+    const ship = { ...VALUES, ship: 's3://bucket/run', 'ship-limit': 1e6 };
+    expect(compileRunOptions(ship, ['train'], {}).ship).toMatchObject({ location: { bucket: 'bucket', prefix: 'run' }, limit: 1e6 });
+    expect(() => compileRunOptions({ ...VALUES, ship: '/folder' }, ['train'], {})).toThrow('option --ship: "/folder" is not an address');
+    expect(() => compileRunOptions({ ...VALUES, 'ship-limit': 1e6 }, ['train'], {})).toThrow('--ship, which is not given');
   });
 
   it.each<[string | null, string | undefined, object]>([

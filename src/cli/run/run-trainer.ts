@@ -3,10 +3,18 @@ import { resolve } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
 import { type Millis, parseDuration } from '../../core/duration.ts';
 import { HoldfastError } from '../../core/errors.ts';
+import type { Parsed } from '../../core/parsed.ts';
+import { excerpt, printable } from '../../core/printable.ts';
+import { createRng, randomSeed } from '../../core/rng.ts';
+import { parseLocation } from '../../checkpoint/ship/location.ts';
 import { parseCadence } from '../../domain/cadence.ts';
 import { DEFAULT_GRACE, type NominalGrace } from '../../domain/effective-grace.ts';
+import { type Gang, gangOf } from '../../domain/gang.ts';
+import { parseHangRules } from '../../domain/hang.ts';
+import { parseMetadataWish } from '../../supervisor/metadata/wish.ts';
 import type { RunOptions } from '../../supervisor/options.ts';
 import type { StageWish } from '../../supervisor/staging/stage-folder.ts';
+import { parseStatusAddress } from '../../supervisor/status/address.ts';
 import { supervise } from '../../supervisor/supervise.ts';
 import { version } from '../version.ts';
 
@@ -19,8 +27,18 @@ interface RunValues {
   readonly keep: number | null;
   readonly restarts: number;
   readonly 'resume-arg': string | null;
+  readonly watch: string | null;
+  readonly ship: string | null;
+  readonly 'ship-limit': number | null;
   readonly stage: string | null;
   readonly 'notice-file': string | null;
+  readonly metadata: string | null;
+  readonly hang: string;
+  readonly 'on-hang': string;
+  readonly status: string | null;
+  readonly gang: string | null;
+  readonly nodes: number | null;
+  readonly 'node-rank': number | null;
   readonly 'termination-log': string | null;
 }
 
@@ -41,7 +59,7 @@ export async function runTrainer({ values, command, env, clock, takeSignals, say
   const onDefect = (error: Error): void => shout(`error INTERNAL: ${error.message}; training goes on`);
   process.on('uncaughtException', onDefect);
   try {
-    return await supervise(options, { clock, hub: process, say, shout, takeSignals });
+    return await supervise(options, { clock, rng: createRng(randomSeed()), hub: process, say, shout, takeSignals });
   } finally {
     process.off('uncaughtException', onDefect);
   }
@@ -51,9 +69,10 @@ export async function runTrainer({ values, command, env, clock, takeSignals, say
 export function compileRunOptions(values: RunValues, command: readonly string[], env: Environment): RunOptions {
   const cadence = parseCadence(values.every);
   if (!cadence.ok) throw new HoldfastError('USAGE', { message: `option --every: ${cadence.reason}` });
+  const gang = gangFrom(values, env);
   return {
     command,
-    dir: resolve(values.dir ?? textOf(env, 'HOLDFAST_DIR') ?? DEFAULT_DIR),
+    dir: folderOf(values, env),
     grace: graceOf(values.grace, env),
     cadence: cadence.value,
     cadenceText: values.every,
@@ -61,12 +80,79 @@ export function compileRunOptions(values: RunValues, command: readonly string[],
     resumeArgument: values['resume-arg'],
     stage: stageOf(values.stage, env),
     noticeFile: values['notice-file'],
+    metadata: metadataOf(values, env),
+    ...hangOf(values),
+    status: values.status === null ? null : optionOf('--status', parseStatusAddress(values.status)),
     retention: values.keep === null ? null : { last: values.keep, every: null, withinMs: null },
     terminationLog: values['termination-log'],
+    gang,
+    // One of several nodes ships for all.
+    ship: (gang?.nodeRank ?? 0) === 0 ? shipOf(values) : null,
+    isWatched: values.watch !== null,
     node: textOf(env, 'HOLDFAST_NODE') ?? hostname(),
     version: version(),
     env,
   };
+}
+
+/** What is watched is sealed where it lies, so that the folder that is watched is the run's. */
+function folderOf({ dir, watch }: RunValues, env: Environment): string {
+  const told = dir ?? textOf(env, 'HOLDFAST_DIR');
+  if (watch === null) return resolve(told ?? DEFAULT_DIR);
+  if (dir === null || resolve(dir) === resolve(watch)) return resolve(watch);
+  throw new HoldfastError('USAGE', {
+    message: `--dir=${printable(dir)} and --watch=${printable(watch)} name two folders: what is watched is sealed where it lies, in the folder of the run`,
+    hint: 'Leave --dir out.',
+  });
+}
+
+function shipOf({ ship, 'ship-limit': limit }: RunValues): RunOptions['ship'] {
+  if (ship === null) {
+    if (limit === null) return null;
+    throw new HoldfastError('USAGE', {
+      message: '--ship-limit bounds --ship, which is not given',
+      hint: 'Give --ship=URL too, or neither.',
+    });
+  }
+  const location = parseLocation(ship);
+  if (location.ok) return { location: location.value, limit };
+  throw new HoldfastError('USAGE', { message: `option --ship: ${location.reason}` });
+}
+
+function metadataOf({ metadata }: RunValues, env: Environment): RunOptions['metadata'] {
+  if (metadata !== null) return optionOf('--metadata', parseMetadataWish(metadata));
+  const read = parseMetadataWish(textOf(env, 'HOLDFAST_METADATA') ?? 'auto');
+  if (read.ok) return read.value;
+  throw new HoldfastError('SETTING_INVALID', { message: `HOLDFAST_METADATA: ${read.reason}`, hint: 'Set it to off, or unset it.' });
+}
+
+function hangOf({ hang, 'on-hang': onHang, restarts }: RunValues): Pick<RunOptions, 'hang' | 'onHang'> {
+  const rules = optionOf('--hang', parseHangRules(hang));
+  if (onHang !== 'report' && onHang !== 'restart') {
+    throw new HoldfastError('USAGE', { message: `option --on-hang: "${excerpt(onHang, 40)}" is neither report nor restart` });
+  }
+  if (onHang === 'restart' && (rules === null || restarts === 0)) {
+    throw new HoldfastError('USAGE', {
+      message: `--on-hang=restart needs ${rules === null ? 'hangs to be looked for, and --hang is off' : 'restarts, and --restarts is 0'}`,
+      hint: rules === null ? 'Give --hang=auto or a time.' : 'Give --restarts=3, for example: a hang spends one as an error does.',
+    });
+  }
+  return { hang: rules, onHang };
+}
+
+function optionOf<T>(name: string, read: Parsed<T>): T {
+  if (read.ok) return read.value;
+  throw new HoldfastError('USAGE', { message: `option ${name}: ${read.reason}` });
+}
+
+function gangFrom({ gang, nodes, 'node-rank': nodeRank, watch }: RunValues, env: Environment): Gang | null {
+  const read = gangOf({ gang, nodes, nodeRank }, env);
+  if (!read.ok) throw new HoldfastError('USAGE', { message: read.reason });
+  if (read.value === null || watch === null) return read.value;
+  throw new HoldfastError('USAGE', {
+    message: `--watch seals what the framework of one node has saved, and ${read.value.nodes} nodes take part`,
+    hint: 'Use the SDK in the trainer, or say --nodes=1 and give every node a folder of its own.',
+  });
 }
 
 function graceOf(option: Millis | null, env: Environment): NominalGrace {

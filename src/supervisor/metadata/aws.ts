@@ -90,9 +90,9 @@ export function openAws(ask: Ask, clock: Clock): MetadataService {
       return (await get('instance-life-cycle', signal))?.trim() === 'spot' ? 'ec2-spot' : null;
     },
     channels: [
-      async (signal) => ({ told: await told('spot/instance-action', signal, readInstanceAction), hasWaited: false }),
-      async (signal) => ({ told: await told('events/recommendations/rebalance', signal, readRebalance), hasWaited: false }),
-      async (signal) => ({ told: await told('events/maintenance/scheduled', signal, readScheduled), hasWaited: false }),
+      async (signal) => ({ told: await told('spot/instance-action', signal, readInstanceAction), isHeldBack: false }),
+      async (signal) => ({ told: await told('events/recommendations/rebalance', signal, readRebalance), isHeldBack: false }),
+      async (signal) => ({ told: await told('events/maintenance/scheduled', signal, readScheduled), isHeldBack: false }),
     ],
   };
 }

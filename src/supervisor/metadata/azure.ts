@@ -72,7 +72,7 @@ export function openAzure(ask: Ask, clock: Clock): MetadataService {
         const document = await get(EVENTS, hasAnswered ? ANSWER_MS : FIRST_MS, signal);
         hasAnswered = true;
         const machine = compute?.['name'];
-        return { told: readScheduledEvents(document, typeof machine === 'string' ? machine : '', clock.now()), hasWaited: false };
+        return { told: readScheduledEvents(document, typeof machine === 'string' ? machine : '', clock.now()), isHeldBack: false };
       },
     ],
   };

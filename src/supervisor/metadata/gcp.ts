@@ -61,7 +61,7 @@ export function openGcp(ask: Ask): MetadataService {
       // Some machines do not have it: nothing is announced there.
       const told = answer.status === 404 ? [] : read(answer.body.trim());
       etag = answer.status === 404 ? null : tagOf(answer);
-      return { told, hasWaited: known !== null };
+      return { told, isHeldBack: etag !== null };
     };
   }
 }

@@ -14,8 +14,8 @@ export interface Told {
 export interface Look {
   /** At most one of a cause. What was told before and is not any more was withdrawn. */
   readonly told: readonly Told[];
-  /** The service held the answer back until something changed: it can be asked again at once. */
-  readonly hasWaited: boolean;
+  /** The service holds its next answer back until something changes: it can be asked at once. */
+  readonly isHeldBack: boolean;
 }
 
 /** One thing that is looked at again and again. */

@@ -104,10 +104,10 @@ async function follow(channel: Channel, world: MetadataWorld, complain: Complain
   const { clock, rng, signal } = world;
   let before: readonly Told[] = [];
   for (let failures = 0; ; ) {
-    let hasWaited = false;
+    let isHeldBack = false;
     try {
       const look = await channel(signal);
-      hasWaited = look.hasWaited;
+      isHeldBack = look.isHeldBack;
       failures = 0;
       pass(before, look.told, world);
       before = look.told;
@@ -116,7 +116,7 @@ async function follow(channel: Channel, world: MetadataWorld, complain: Complain
       failures++;
       complain(thrown);
     }
-    const pauseMs = hasWaited ? LEAST_PAUSE_MS : jittered(POLL_MS * Math.min(MOST_PATIENCE, 2 ** failures), rng);
+    const pauseMs = isHeldBack ? LEAST_PAUSE_MS : jittered(POLL_MS * Math.min(MOST_PATIENCE, 2 ** failures), rng);
     await clock.sleep(pauseMs, { signal });
   }
 }

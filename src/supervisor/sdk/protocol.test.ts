@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseMessage } from './protocol.ts';
@@ -6,7 +7,15 @@ const HELLO = { type: 'hello', protocol: 'holdfast.sdk/1', rank: 1, world: 4, pi
 
 describe('a message of a rank', () => {
   it.each([
-    [HELLO, { type: 'hello', rank: 1, world: 4, pid: 77 }],
+    [HELLO, { type: 'hello', rank: 1, world: 4, pid: 77, dumpSignal: null }],
+    [
+      { ...HELLO, dumpSignal: constants.signals.SIGUSR2 },
+      { type: 'hello', rank: 1, world: 4, pid: 77, dumpSignal: constants.signals.SIGUSR2 },
+    ],
+    [
+      { ...HELLO, dumpSignal: 9 },
+      { type: 'hello', rank: 1, world: 4, pid: 77, dumpSignal: null },
+    ],
     [
       { type: 'step', step: 7, metrics: { loss: 0.5, name: 'text', nested: {} } },
       { type: 'step', step: 7, metrics: { loss: 0.5 } },

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { isObject, type Json, type JsonObject, parseJson } from '../../checkpoint/json.ts';
 import { type Parsed, parsed, refused } from '../../core/parsed.ts';
 import { excerpt } from '../../core/printable.ts';
@@ -15,7 +16,7 @@ export type Metrics = Readonly<Record<string, number>>;
 
 /** What a rank says. */
 export type FromRank =
-  | { readonly type: 'hello'; readonly rank: number; readonly world: number; readonly pid: number }
+  | { readonly type: 'hello'; readonly rank: number; readonly world: number; readonly pid: number; readonly dumpSignal: number | null }
   | { readonly type: 'step'; readonly step: number; readonly metrics: Metrics }
   | { readonly type: 'begin'; readonly step: number }
   | { readonly type: 'saved'; readonly save: string }
@@ -79,11 +80,19 @@ const READERS: Readonly<Record<string, (message: JsonObject) => Parsed<FromRank>
   finish: () => parsed({ type: 'finish' }),
 };
 
-function readHello({ protocol, rank, world, pid }: JsonObject): Parsed<FromRank> {
+function readHello({ protocol, rank, world, pid, dumpSignal }: JsonObject): Parsed<FromRank> {
   if (protocol !== PROTOCOL) return refused(`speaks ${excerpt(JSON.stringify(protocol) ?? 'no protocol', 40)}, not ${PROTOCOL}`);
   if (!isCount(world) || world < 1 || world > MAX_WORLD) return refused('names no world size');
   if (!isCount(rank) || rank >= world) return refused(`names no rank below the world size ${world}`);
-  return parsed({ type: 'hello', rank, world, pid: isCount(pid) ? pid : 0 });
+  return parsed({ type: 'hello', rank, world, pid: isCount(pid) ? pid : 0, dumpSignal: isOurSignal(dumpSignal) ? dumpSignal : null });
+}
+
+/** Signals that a process may have for its own use: the two of the user, and the real-time ones of Linux. */
+function isOurSignal(value: Json | undefined): value is number {
+  if (!isCount(value)) return false;
+  return (
+    value === constants.signals.SIGUSR1 || value === constants.signals.SIGUSR2 || (process.platform === 'linux' && value > 33 && value < 65)
+  );
 }
 
 /** What is not a finite number is left out: a loss may be NaN, which JSON cannot say. */

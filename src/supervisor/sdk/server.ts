@@ -10,6 +10,8 @@ export interface Rank {
   readonly rank: number;
   readonly world: number;
   readonly pid: number;
+  /** The signal on which this process writes the stacks of its threads to its standard error; null: none. */
+  readonly dumpSignal: number | null;
   send(message: ToRank): void;
 }
 
@@ -131,14 +133,14 @@ class Peer {
     this.socket = socket;
   }
 
-  greet({ rank, world, pid }: { readonly rank: number; readonly world: number; readonly pid: number }): Rank {
+  greet({ rank, world, pid, dumpSignal }: Extract<FromRank, { readonly type: 'hello' }>): Rank {
     const { socket } = this;
     const send = (message: ToRank): void => {
       if (socket.destroyed) return;
       socket.write(formatMessage(message));
       if (socket.writableLength > MAX_WAITING_BYTES) socket.destroy();
     };
-    this.rank = { rank, world, pid, send };
+    this.rank = { rank, world, pid, dumpSignal, send };
     return this.rank;
   }
 }

@@ -1,11 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { lstatSync, mkdtempSync, opendirSync, readdirSync, rmdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDead } from '../../checkpoint/store/process-identity.ts';
 import { HoldfastError, systemCode } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 
 /** The kernel's own bound on the path of a Unix socket, less the byte that ends it. */
 const MAX_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
 const SOCKET_NAME = 'sdk';
+const PREFIX = 'holdfast-';
+/** The name of an empty file says whose folder it is, so that others can tell whether that process still lives. */
+const OWNER_MARK = 'owner-';
+/** A folder for temporary files may hold very many; no more of them are looked at. */
+const MOST_ENTRIES = 10_000;
 
 export interface SocketPlace {
   readonly path: string;
@@ -15,19 +21,20 @@ export interface SocketPlace {
 
 /**
  * A path for the socket in a new folder that only this user can enter: whoever can connect could end the run. The first place that is
- * writable and short enough is taken.
+ * writable and short enough is taken. `owner` is the identity of this process, null where it has none.
  */
-export function makeSocketPlace(candidates: readonly string[]): SocketPlace {
+export function makeSocketPlace(candidates: readonly string[], owner: string | null): SocketPlace {
   const reasons: string[] = [];
   for (const parent of candidates) {
     // mkdtemp adds six characters.
-    const length = Buffer.byteLength(join(parent, `holdfast-XXXXXX/${SOCKET_NAME}`));
+    const length = Buffer.byteLength(join(parent, `${PREFIX}XXXXXX/${SOCKET_NAME}`));
     if (length > MAX_PATH_BYTES) {
       reasons.push(`the path in ${printable(parent)} would have ${length} bytes, at most ${MAX_PATH_BYTES} are possible`);
       continue;
     }
     try {
-      const folder = mkdtempSync(join(parent, 'holdfast-'));
+      const folder = mkdtempSync(join(parent, PREFIX));
+      if (owner !== null) writeFileSync(join(folder, `${OWNER_MARK}${owner}`), '');
       return { path: join(folder, SOCKET_NAME), remove: () => rmSync(folder, { recursive: true, force: true }) };
     } catch (thrown) {
       reasons.push(`${printable(parent)} cannot be written (${systemCode(thrown) ?? String(thrown)})`);
@@ -43,4 +50,50 @@ export function makeSocketPlace(candidates: readonly string[]): SocketPlace {
 export function socketCandidates(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const own = [env['XDG_RUNTIME_DIR'], env['TMPDIR']].filter((path) => path !== undefined && path.startsWith('/'));
   return [...new Set([...(own as string[]), '/tmp', '/dev/shm'])];
+}
+
+/**
+ * Removes the folders of processes that were killed before they could do so themselves: of this user, with the mark of a process that is surely
+ * dead, and with nothing in them but what we put there. Never fails: it only tidies up.
+ */
+export function sweepSocketFolders(parents: readonly string[], owner: string | null): void {
+  for (const parent of parents) {
+    for (const folder of foldersIn(parent)) {
+      try {
+        sweepFolder(folder, owner);
+      } catch {
+        // Another supervisor was quicker, or it is not for us to remove.
+      }
+    }
+  }
+}
+
+function sweepFolder(folder: string, owner: string | null): void {
+  const { uid, mode } = lstatSync(folder);
+  if (uid !== process.geteuid?.() || (mode & 0o777) !== 0o700) return;
+  const names = readdirSync(folder);
+  const [mark, ...others] = names.filter((name) => name.startsWith(OWNER_MARK));
+  if (mark === undefined || others.length > 0 || !isDead(mark.slice(OWNER_MARK.length), owner)) return;
+  if (names.some((name) => name !== mark && name !== SOCKET_NAME)) return;
+  // The mark last: what is left half-way is found again.
+  for (const name of [...names.filter((other) => other !== mark), mark]) unlinkSync(join(folder, name));
+  rmdirSync(folder);
+}
+
+function foldersIn(parent: string): readonly string[] {
+  const found: string[] = [];
+  try {
+    const listing = opendirSync(parent);
+    try {
+      let entry = listing.readSync();
+      for (let seen = 0; entry !== null && seen < MOST_ENTRIES; seen++, entry = listing.readSync()) {
+        if (entry.isDirectory() && /^holdfast-[A-Za-z0-9]{6}$/.test(entry.name)) found.push(join(parent, entry.name));
+      }
+    } finally {
+      listing.closeSync();
+    }
+  } catch {
+    // Not there, or not to be read.
+  }
+  return found;
 }

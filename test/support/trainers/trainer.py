@@ -1,4 +1,5 @@
-"""A trainer for tests. How it meets SIGTERM is its first argument, "sdk" or "bare" its second, how many steps it makes its third.
+"""A trainer for tests. How it meets SIGTERM is its first argument, "sdk" or "bare" its second, how many steps it makes its third;
+a fourth names a file that, once it is there, means that these were enough.
 
 It says what happens on standard output, a line each, so that a test can wait for it.
 """
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 MANNER, KIND, TOTAL = sys.argv[1], sys.argv[2], int(sys.argv[3])
+ENOUGH = sys.argv[4] if len(sys.argv) > 4 else ""
 
 
 def say(*words):
@@ -61,6 +63,8 @@ if KIND == "sdk":
 say("start", start)
 for step in range(start, TOTAL):
     time.sleep(0.002)
+    if ENOUGH and os.path.exists(ENOUGH):
+        break
     state["sum"] += step
     if run is not None and run.step(step, loss=1 / (step + 1)):
         with run.save(step) as folder:
