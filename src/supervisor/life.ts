@@ -7,6 +7,7 @@ import { formatDuration } from '../core/duration.ts';
 import type { HoldfastError } from '../core/errors.ts';
 import type { EventOf } from '../ledger/events.ts';
 import type { Book } from './book.ts';
+import { saveTogether } from './gang/save-together.ts';
 import { Measurements } from './measurements.ts';
 import type { RunOptions } from './options.ts';
 import { Ranks } from './ranks.ts';
@@ -35,6 +36,8 @@ export interface LifeOptions {
   readonly sealer: Sealer;
   /** Null: every save is written where it will stay. */
   readonly stage: Stage | null;
+  /** A checkpoint was sealed. */
+  readonly onSafe: () => void;
   /** A newer attempt has taken over: this one has to end. */
   readonly onFenced: (error: HoldfastError) => void;
 }
@@ -66,8 +69,17 @@ export class Life implements SdkListener, SaveEvents {
     this.measured = new Measurements(this.#clock.monotonic(), resume?.step ?? null, () => book.history(attempt.attempt));
     const { retention, env } = options;
     const lastBytes = (): number | null => this.measured.lastBytes;
-    const way = saveAlone({ store, attempt, retention, env, sealer, stage, lastBytes });
-    this.desk = new SaveDesk({ store, way, sealer, retention, events: this, participants: () => this.ranks.all });
+    const { gang } = options;
+    const alone = { store, attempt, retention, env, sealer, stage, lastBytes };
+    const way = gang === null ? saveAlone(alone) : saveTogether({ ...alone, gang });
+    this.desk = new SaveDesk({
+      store,
+      way,
+      sealer,
+      retention: (gang?.nodeRank ?? 0) === 0 ? retention : null,
+      events: this,
+      participants: () => this.ranks.all,
+    });
   }
 
   /** The trainer said that the run is finished. */
@@ -181,6 +193,7 @@ export class Life implements SdkListener, SaveEvents {
       `sealed step ${step} (${formatBytes(bytes)}, written in ${formatDuration(writeMs)}, sealed in ${formatDuration(sealMs)}): ${sealed.path}`,
     );
     this.#settle({ isSealed: true, step, begunMs });
+    this.#life.onSafe();
   }
 
   onLost(step: number, error: Error, outcome: 'failed' | 'abandoned'): void {

@@ -1,5 +1,6 @@
 import type { Retention } from '../../checkpoint/store/retention.ts';
 import type { Save } from '../../checkpoint/store/save.ts';
+import type { SharedWork } from '../gang/seal-together.ts';
 import { HoldfastError, toError } from '../../core/errors.ts';
 import { ERROR_CODES, type ErrorCode } from '../../core/error-codes.ts';
 
@@ -25,7 +26,9 @@ export interface SealedSave {
 /** What the thread is asked to do. */
 export type Work =
   /** `image`: the folder in memory whose files are copied first; null: they lie in the save's own folder. */
-  { readonly kind: 'seal'; readonly save: Save; readonly image: string | null } | { readonly kind: 'prune'; readonly retention: Retention };
+  | { readonly kind: 'seal'; readonly save: Save; readonly image: string | null }
+  | SharedWork
+  | { readonly kind: 'prune'; readonly retention: Retention };
 
 export type ToThread = { readonly type: 'work'; readonly work: Work } | { readonly type: 'stop' };
 

@@ -49,7 +49,7 @@ export class Sealer {
     this.#worker ??= this.#start();
   }
 
-  async seal(work: Work & { readonly kind: 'seal' }, options: AskOptions): Promise<SealedSave> {
+  async seal(work: Work & { readonly kind: 'seal' | 'seal-together' }, options: AskOptions): Promise<SealedSave> {
     const sealed = await this.#ask(work, options);
     if (sealed === null) throw threadGone('it answered something else');
     return sealed;

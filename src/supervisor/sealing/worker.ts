@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { prune } from '../../checkpoint/store/prune.ts';
 import { openRun } from '../../checkpoint/store/store.ts';
 import { type FromThread, packFailure, type SealedSave, type ToThread, type Work } from './messages.ts';
+import { sealTogether } from '../gang/seal-together.ts';
 import { sealSave } from './seal-save.ts';
 
 /** The thread that seals: whatever waits for the disk waits here. One work at a time. */
@@ -28,7 +29,9 @@ async function answer(work: Work): Promise<void> {
 async function perform(work: Work): Promise<SealedSave | null> {
   const store = openRun(dir);
   const { signal } = stop;
-  if (work.kind === 'seal') return sealSave(store, work, { signal, onBytes: (done, total) => tell({ type: 'bytes', done, total }) });
+  const onBytes = (done: number, total: number): void => tell({ type: 'bytes', done, total });
+  if (work.kind === 'seal') return sealSave(store, work, { signal, onBytes });
+  if (work.kind === 'seal-together') return sealTogether(store, work, { signal, onBytes });
   await prune(store, { retention: work.retention, signal });
   return null;
 }

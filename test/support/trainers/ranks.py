@@ -1,6 +1,6 @@
 """Several ranks that step together, as under a launcher: the first process starts them, passes SIGTERM on and fails when one of them does.
 
-Arguments: how many ranks, how many steps. Every rank writes a file of its own into each checkpoint, with its step in it.
+Arguments: how many ranks, how many steps; and, where other nodes have more ranks, the first of these and how many there are in all. Every rank writes a file of its own into each checkpoint, with its step in it.
 """
 
 import json
@@ -11,7 +11,8 @@ import signal
 import sys
 import time
 
-WORLD, TOTAL = int(sys.argv[1]), int(sys.argv[2])
+HERE, TOTAL = int(sys.argv[1]), int(sys.argv[2])
+FIRST, WORLD = (int(sys.argv[3]), int(sys.argv[4])) if len(sys.argv) > 3 else (0, HERE)
 
 
 def rank_main(rank, barrier):
@@ -31,7 +32,7 @@ def rank_main(rank, barrier):
         if run.step(step):
             with run.save(step) as folder:
                 (folder / f"rank-{rank}.json").write_text(json.dumps(state))
-        if rank == 0 and step == start + 5:
+        if rank == FIRST and step == start + 5:
             print("ready", flush=True)
     run.finish()
     print("finished", rank, state["sum"], flush=True)
@@ -39,8 +40,8 @@ def rank_main(rank, barrier):
 
 def main():
     context = multiprocessing.get_context("fork")
-    barrier = context.Barrier(WORLD)
-    ranks = [context.Process(target=rank_main, args=(rank, barrier)) for rank in range(WORLD)]
+    barrier = context.Barrier(HERE)
+    ranks = [context.Process(target=rank_main, args=(rank, barrier)) for rank in range(FIRST, FIRST + HERE)]
     for process in ranks:
         process.start()
 

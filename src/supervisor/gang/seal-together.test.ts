@@ -1,0 +1,110 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../../../test/support/temp-folder.ts';
+import { type Attempt, startAttempt } from '../../checkpoint/store/attempt.ts';
+import { lastGood } from '../../checkpoint/store/last-good.ts';
+import { beginSave, type Save } from '../../checkpoint/store/save.ts';
+import { openRun, type OpenStore } from '../../checkpoint/store/store.ts';
+import type { SealedSave } from '../sealing/messages.ts';
+import { sealTogether, type SharedWork } from './seal-together.ts';
+
+const WORLD = 4;
+const NODES = 2;
+const RANKS = [
+  [0, 1],
+  [2, 3],
+] as const;
+
+interface Node {
+  readonly store: OpenStore;
+  readonly save: Save;
+  readonly stop: AbortController;
+  seal(change?: Partial<SharedWork>): Promise<SealedSave>;
+}
+
+/** Two nodes that have begun one save. */
+async function makeNodes(folder: string): Promise<readonly [Node, Node]> {
+  const dir = join(folder, 'run');
+  mkdirSync(dir);
+  openRun(dir);
+  const attempts: Attempt[] = [];
+  const make = async (nodeRank: 0 | 1): Promise<Node> => {
+    const store = openRun(dir);
+    const attempt = await startAttempt(store, { gang: 'g' });
+    attempts.push(attempt);
+    const save = beginSave(store, attempt, { step: 7, worldSize: WORLD, save: 'step-7-x' });
+    const stop = new AbortController();
+    const work = { kind: 'seal-together', save, nodes: NODES, nodeRank, ranks: RANKS[nodeRank], boundMs: 60_000 } as const;
+    return {
+      store,
+      save,
+      stop,
+      seal: (change = {}) => sealTogether(store, { ...work, ...change }, { signal: stop.signal, onBytes: () => {} }),
+    };
+  };
+  const nodes = [await make(0), await make(1)] as const;
+  expect(attempts[0]).toEqual(attempts[1]);
+  return nodes;
+}
+
+function write({ save }: Node, ranks: readonly number[]): void {
+  for (const rank of ranks) writeFileSync(join(save.data, `rank-${rank}.json`), `state of ${rank}`);
+}
+
+describe('a save of several nodes', { timeout: 60_000 }, () => {
+  it('is one checkpoint with the receipts of all ranks, and all nodes hear of it', async () => {
+    using folder = tempFolder();
+    const [first, second] = await makeNodes(folder.path);
+    write(first, RANKS[0]);
+    writeFileSync(join(first.save.data, 'state.pt'), 'of all');
+    const early = first.seal();
+    write(second, RANKS[1]);
+    const sealed = await Promise.all([early, second.seal()]);
+    expect(sealed[0]).toMatchObject({ name: 'step-7', bytes: 4 * 10 + 6 });
+    expect(sealed[1]).toMatchObject({ name: 'step-7', path: sealed[0].path, bytes: sealed[0].bytes });
+    const { checkpoint } = await lastGood(first.store, { level: 'deep' });
+    expect(checkpoint?.manifest).toMatchObject({ step: 7, worldSize: WORLD });
+    expect(checkpoint?.manifest.receipts.map(({ rank }) => rank)).toEqual([0, 1, 2, 3]);
+    expect(readFileSync(join(sealed[0].path, 'rank-3.json'), 'utf8')).toBe('state of 3');
+  });
+
+  it('is lost on all of them when one does not write, and what it staged is gone', async () => {
+    using folder = tempFolder();
+    const [first, second] = await makeNodes(folder.path);
+    write(first, RANKS[0]);
+    await expect(first.seal({ boundMs: 0 })).rejects.toMatchObject({
+      code: 'SAVE_INCOMPLETE',
+      message: expect.stringContaining('node 1') as string,
+    });
+    await expect(second.seal()).rejects.toMatchObject({ code: 'SAVE_INCOMPLETE' });
+    expect((await lastGood(first.store)).checkpoint).toBeNull();
+    expect(readdirSync(join(folder.path, 'run')).filter((name) => !name.startsWith('.'))).toEqual([]);
+  });
+
+  it('is lost when one node gives up after its receipts, however far the other has come', async () => {
+    using folder = tempFolder();
+    const [first, second] = await makeNodes(folder.path);
+    write(first, RANKS[0]);
+    write(second, RANKS[1]);
+    const other = second.seal();
+    const given = expect(other).rejects.toThrow();
+    second.stop.abort(new Error('no time left'));
+    await given;
+    await expect(first.seal()).rejects.toMatchObject({ code: 'SAVE_INCOMPLETE' });
+    expect((await lastGood(first.store)).checkpoint).toBeNull();
+  });
+
+  it('of an older gang commits nothing', async () => {
+    using folder = tempFolder();
+    const [first, second] = await makeNodes(folder.path);
+    write(first, RANKS[0]);
+    write(second, RANKS[1]);
+    await startAttempt(openRun(join(folder.path, 'run')), { gang: 'newer' });
+    const lost = await Promise.allSettled([first.seal(), second.seal()]);
+    expect(lost).toMatchObject([
+      { status: 'rejected', reason: { code: 'ATTEMPT_FENCED' } },
+      { status: 'rejected', reason: { code: 'ATTEMPT_FENCED' } },
+    ]);
+  });
+});
