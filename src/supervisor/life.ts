@@ -7,6 +7,7 @@ import { formatDuration } from '../core/duration.ts';
 import type { HoldfastError } from '../core/errors.ts';
 import type { EventOf } from '../ledger/events.ts';
 import type { Book } from './book.ts';
+import type { Resume } from './find-resume.ts';
 import { saveTogether } from './gang/save-together.ts';
 import { Measurements } from './measurements.ts';
 import type { RunOptions } from './options.ts';
@@ -31,7 +32,7 @@ export interface LifeOptions {
   readonly options: RunOptions;
   readonly store: OpenStore;
   readonly attempt: Attempt;
-  readonly resume: { readonly path: string; readonly step: number } | null;
+  readonly resume: Resume | null;
   readonly book: Book;
   readonly sealer: Sealer;
   /** Null: every save is written where it will stay. */
@@ -59,6 +60,7 @@ export class Life implements SdkListener, SaveEvents {
   #begun: { readonly reason: LedgerReason; readonly atMs: number; readonly save: string } | null = null;
   #finished = false;
   #hasAttached = false;
+  #hasToldWorld = false;
   #waiting: ((outcome: SaveOutcome) => void)[] = [];
   #leaving: (() => void)[] = [];
 
@@ -110,7 +112,17 @@ export class Life implements SdkListener, SaveEvents {
         resume === null ? 'the trainer has attached; it starts fresh' : `the trainer has attached; it resumes after step ${resume.step}`,
       );
     this.#hasAttached = true;
+    this.#tellOtherWorld(rank);
     if (this.ranks.wanted !== null) this.ask(this.ranks.wanted);
+  }
+
+  /** Another number of ranks than saved it is told, when all of them are here. Whether the trainer can do with it is its own matter. */
+  #tellOtherWorld({ world }: Rank): void {
+    const { resume, options, book } = this.#life;
+    const saved = resume?.worldSize ?? world;
+    if (saved === world || this.#hasToldWorld || (options.gang === null && this.ranks.count < world)) return;
+    this.#hasToldWorld = true;
+    book.warn(`the checkpoint of step ${resume?.step} was saved by ${saved} ranks, and ${world} go on from it`);
   }
 
   onMessage(rank: Rank, message: Said): void {

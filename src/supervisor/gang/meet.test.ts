@@ -21,7 +21,7 @@ function come(folder: string, nodeRank: number, options: Partial<MeetOptions> = 
   const store = makeStore(folder);
   const begin = async (): Promise<Begun> => ({
     attempt: await startAttempt(store, { gang: store.makeId() }),
-    resume: { path: join(store.path, 'step-7'), step: 7 },
+    resume: { path: join(store.path, 'step-7'), step: 7, save: 's', worldSize: 4 },
   });
   return meet(store, { gang: { id: 'job/1', nodes: NODES, nodeRank }, begin, signal, say: () => {}, ...options });
 }

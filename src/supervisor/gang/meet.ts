@@ -5,13 +5,14 @@ import { nameProblem } from '../../checkpoint/store/relative-path.ts';
 import type { OpenStore } from '../../checkpoint/store/store.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import type { Gang } from '../../domain/gang.ts';
+import type { Resume } from '../find-resume.ts';
 import { GangPlace } from './place.ts';
 import { until } from './until.ts';
 
 /** What all nodes of a gang begin with. */
 export interface Begun {
   readonly attempt: Attempt;
-  readonly resume: { readonly path: string; readonly step: number } | null;
+  readonly resume: Resume | null;
 }
 
 export interface MeetOptions {
@@ -59,7 +60,7 @@ async function lead(store: OpenStore, place: GangPlace, { gang, begin, signal, s
       const words = wordsOf(attempt.attempt);
       const text = JSON.stringify(words);
       if (text !== called) {
-        const from = resume === null ? null : { name: basename(resume.path), step: resume.step };
+        const from = resume === null ? null : { ...resume, path: basename(resume.path) };
         place.write(CALL, { attempt: attempt.attempt, gang: attempt.gang, resume: from, words });
         called = text;
       }
@@ -107,9 +108,10 @@ function readCall(store: OpenStore, place: GangPlace): (Omit<Call, 'attempt'> & 
   const { attempt, gang, resume, words } = place.read(CALL) ?? {};
   if (typeof attempt !== 'number' || typeof gang !== 'string' || !Array.isArray(words)) return null;
   if (!isObject(resume)) return { attempt, gang, resume: null, words };
-  const { name, step } = resume;
-  if (typeof name !== 'string' || nameProblem(name) !== null || typeof step !== 'number') return null;
-  return { attempt, gang, resume: { path: join(store.path, name), step }, words };
+  const { path: name, step, save, worldSize } = resume;
+  if (typeof name !== 'string' || nameProblem(name) !== null || typeof step !== 'number' || typeof save !== 'string') return null;
+  const found = { path: join(store.path, name), step, save, worldSize: typeof worldSize === 'number' ? worldSize : null };
+  return { attempt, gang, resume: found, words };
 }
 
 function fileOf(node: number): string {

@@ -38,7 +38,7 @@ export type ToRank =
       readonly protocol: typeof PROTOCOL;
       readonly run: string;
       readonly attempt: number;
-      readonly resume: { readonly path: string; readonly step: number } | null;
+      readonly resume: { readonly path: string; readonly step: number; readonly save: string } | null;
       /** A save is due at every multiple of this; null: the supervisor says when. */
       readonly everySteps: number | null;
     }
