@@ -80,7 +80,9 @@ async function flush(options: EndingOptions, over: AbortSignal): Promise<MadeOrN
     book.record({ kind: 'decision', outcome: decision.outcome, sentence: decision.sentence, numbers: decision.numbers });
     book.say(decision.sentence);
     if (decision.outcome === 'keep-last-good') break;
-    outcome = decision.outcome === 'flush' ? await makeFlush(options, over) : await sealStaged(options, over, startedMs);
+    // No save begins before the one that is being sealed is done.
+    const isFlush = decision.outcome === 'flush' && life.desk.phase !== 'sealing';
+    outcome = isFlush ? await makeFlush(options, over) : await sealStaged(options, over, startedMs);
     // What was staged is safe; what is left of the time may do for a flush.
     if (outcome !== 'staged-sealed') break;
   }

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isObject, parseJson } from '../../checkpoint/json.ts';
 import { isCount, readIdentity, type SaveIdentity } from '../../checkpoint/store/manifest.ts';
-import { isDead } from '../../checkpoint/store/process-identity.ts';
+import { isSeenAlive } from '../../checkpoint/store/process-identity.ts';
 import { readText } from '../../core/read-text.ts';
 import { whyNotOurs } from './stage-folder.ts';
 
@@ -54,9 +54,7 @@ export function isWhole({ folder, ranks }: Image): boolean {
 
 /** True when the supervisor that the save belongs to can be seen to live. */
 export function hasOwner({ folder }: Image, self: string | null): boolean {
-  const owners = readdirSync(folder).flatMap((name) => (name.startsWith(OWNER) ? [name.slice(OWNER.length)] : []));
-  const [boot, viewpoint] = self?.split('.') ?? [];
-  return owners.some((owner) => owner.startsWith(`${boot}.${viewpoint}.`) && !isDead(owner, self));
+  return readdirSync(folder).some((name) => name.startsWith(OWNER) && isSeenAlive(name.slice(OWNER.length), self));
 }
 
 /** What lies in the stage of a run; what cannot be read is told as null beside its name. Nothing there that is not ours is believed. */

@@ -1,0 +1,144 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tempFolder } from '../../../test/support/temp-folder.ts';
+import { startAttempt } from '../../checkpoint/store/attempt.ts';
+import { rollBack } from '../../checkpoint/store/roll-back.ts';
+import { scan } from '../../checkpoint/store/scan.ts';
+import { openRun, type OpenStore } from '../../checkpoint/store/store.ts';
+import { realClock } from '../../core/clock.ts';
+import type { LedgerEvent } from '../../ledger/events.ts';
+import { Book } from '../book.ts';
+import { Sealer } from '../sealing/sealer.ts';
+import { adoptImages, type AdoptOptions } from './adopt-images.ts';
+import { type Image, makeImage, markOf } from './image.ts';
+import { makeStageFolder, type StageFolder } from './stage-folder.ts';
+
+let folder: ReturnType<typeof tempFolder>;
+let store: OpenStore;
+let stage: StageFolder;
+let sealer: Sealer;
+let told: string[];
+let recorded: LedgerEvent[];
+
+class OpenBook extends Book {
+  override record(event: LedgerEvent): void {
+    recorded.push(event);
+  }
+}
+
+beforeEach(() => {
+  folder = tempFolder();
+  const dir = join(folder.path, 'run');
+  mkdirSync(dir);
+  store = openRun(dir);
+  stage = { parent: folder.path, path: join(folder.path, 'stage'), isShared: false };
+  sealer = new Sealer({ dir, clock: realClock });
+  [told, recorded] = [[], []];
+});
+
+afterEach(async () => {
+  await sealer.close();
+  folder[Symbol.dispose]();
+});
+
+interface Left {
+  readonly attempt?: number;
+  readonly step: number;
+  readonly ranks?: number;
+  readonly worldSize?: number;
+  readonly marks?: number;
+  readonly owner?: string | null;
+}
+
+/** A save in memory, as a life has left it that wrote `marks` of its parts. */
+function leave({ attempt = 1, step, ranks = 1, worldSize = ranks, marks = ranks, owner = null }: Left): Image {
+  makeStageFolder(stage);
+  const image = makeImage(stage.path, { run: store.run, attempt, save: `save-${attempt}-${step}`, step, worldSize }, ranks, owner);
+  writeFileSync(join(image.data, 'state'), `step ${step}`);
+  for (let rank = 0; rank < marks; rank++) writeFileSync(markOf(image, rank), '');
+  return image;
+}
+
+/** A next life looks; resolves to the steps that are sealed then, newest first. */
+async function nextLife(gang = 'next'): Promise<readonly number[]> {
+  const tell = (text: string): void => void told.push(text);
+  const book = new OpenBook({ dir: store.path, node: 'n', clock: realClock, terminationLog: null, say: tell, shout: tell });
+  const attempt = await startAttempt(store, { gang });
+  const options = { retention: null, env: {} } as unknown as AdoptOptions['options'];
+  await adoptImages(stage, { store, attempt, options, book, sealer, signal: new AbortController().signal });
+  return scan(store).sealed.map(({ manifest }) => manifest.step);
+}
+
+describe('of what an earlier life has left in memory', () => {
+  it('the newest that was handed over becomes a checkpoint of the new attempt, and the others go', async () => {
+    await startAttempt(store, { gang: 'first' });
+    leave({ step: 10 });
+    leave({ step: 20 });
+    expect(await nextLife()).toEqual([20]);
+    const [sealed] = scan(store).sealed;
+    expect(sealed?.manifest).toMatchObject({ attempt: 2, step: 20, origin: 'save' });
+    expect(readFileSync(join(store.path, 'step-20/state'), 'utf8')).toBe('step 20');
+    expect(existsSync(stage.path)).toBe(false);
+    expect(recorded.flatMap((event) => (event.kind === 'save-ended' ? [[event.step, event.outcome]] : []))).toEqual([
+      [10, 'lost'],
+      [20, 'sealed'],
+    ]);
+  });
+
+  it('one of several ranks is a checkpoint when all of them have handed over', async () => {
+    leave({ step: 10, ranks: 3 });
+    expect(await nextLife()).toEqual([10]);
+    expect(scan(store).sealed[0]?.manifest).toMatchObject({ worldSize: 3 });
+  });
+
+  it.each<[string, Left, RegExp]>([
+    ['that was not handed over', { step: 10, marks: 0 }, /ended before it was handed over/],
+    ['that not every rank has handed over', { step: 10, ranks: 2, marks: 1 }, /ended before it was handed over/],
+    ['whose other part lies on another node', { step: 10, ranks: 2, worldSize: 4 }, /2 of 4 ranks wrote it here/],
+  ])('one %s is let go and told as lost', async (_, left, reason) => {
+    leave(left);
+    expect(await nextLife()).toEqual([]);
+    expect(told.join('\n')).toMatch(reason);
+    expect(recorded).toContainEqual(expect.objectContaining({ kind: 'save-ended', step: 10, outcome: 'lost' }));
+    expect(existsSync(stage.path)).toBe(false);
+  });
+
+  it('one that somebody still writes is left to them', async () => {
+    leave({ step: 10, marks: 0, owner: store.owner });
+    expect(await nextLife()).toEqual([]);
+    expect(readdirSync(stage.path)).toHaveLength(1);
+  });
+
+  it('one that is not newer than what is sealed goes without a word', async () => {
+    leave({ step: 10 });
+    await nextLife();
+    leave({ step: 10 });
+    leave({ step: 9 });
+    told = [];
+    expect(await nextLife('third')).toEqual([10]);
+    expect([told, existsSync(stage.path)]).toEqual([[], false]);
+  });
+
+  it('one that a person has taken the run back from does not come again', async () => {
+    leave({ step: 10 });
+    await nextLife();
+    leave({ step: 20 });
+    await rollBack(store, null);
+    expect(await nextLife('third')).toEqual([]);
+    expect(existsSync(stage.path)).toBe(false);
+  });
+
+  it('what is no image, or of another run, goes', async () => {
+    makeStageFolder(stage);
+    mkdirSync(join(stage.path, 'nonsense'));
+    mkdirSync(join(stage.path, 'gone-1-x/data'), { recursive: true });
+    mkdirSync(join(stage.path, 'pipe'));
+    writeFileSync(
+      join(stage.path, 'pipe/image.json'),
+      '{"schema":"holdfast.image/1","run":"other","attempt":1,"save":"../../x","step":1,"worldSize":1,"ranks":1}',
+    );
+    expect(await nextLife()).toEqual([]);
+    expect(existsSync(stage.path)).toBe(false);
+  });
+});
