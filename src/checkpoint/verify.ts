@@ -44,7 +44,7 @@ export interface VerifyOptions {
 /** Verifies what lies at each path. Rejects with a {@link HoldfastError} when a path cannot be looked at, or with the signal's reason. */
 export async function verifyPaths(paths: readonly string[], options: VerifyOptions): Promise<VerifyReport> {
   for (const path of paths) assertVerifiable(path);
-  const writers = once(options.writers ?? findWriters);
+  const writers = once(options.writers ?? (() => findWriters()));
   const reports: PathReport[] = [];
   const held: Held = { checkpoints: 0, evidence: 0 };
   const pool = new HashPool();

@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import type { Clock } from '../core/clock.ts';
 import type { TrainerExit } from '../domain/exit-contract.ts';
 import { cannotRun } from './find-program.ts';
-import { catchesSignal, kinOf } from './process-table.ts';
+import { catchesSignal, kinOf, type Kinship } from './process-table.ts';
 
 /** The variable whose value marks everything that the trainer starts. */
 const MARK_NAME = 'HOLDFAST_MARK';
@@ -57,6 +57,11 @@ export class Trainer {
     return this.#end;
   }
 
+  /** How everything that belongs to it is told from what does not. */
+  get kinship(): Kinship {
+    return { root: this.pid, mark: `${MARK_NAME}=${this.#mark}` };
+  }
+
   /** Signals the trainer's own process alone; what it started it tells as it always does. */
   tell(signal: NodeJS.Signals): void {
     if (this.#end === null) send(this.pid, signal);
@@ -74,7 +79,7 @@ export class Trainer {
 
   /** What lives of the trainer, itself included. */
   living(): readonly number[] {
-    const kin = kinOf({ root: this.pid, mark: `${MARK_NAME}=${this.#mark}` });
+    const kin = kinOf(this.kinship);
     return kin.length > 0 || this.#end !== null ? kin : [this.pid];
   }
 

@@ -15,16 +15,19 @@ export function fileIdentity(stats: { readonly dev: number; readonly ino: number
 
 /**
  * Who has which file open for writing, by file identity, as far as this user may see (Linux; elsewhere nobody is seen). Writers on
- * other nodes, and files that are only mapped into memory, are not seen.
+ * other nodes, and files that are only mapped into memory, are not seen. Looks at every process, or at these.
  */
-export function findWriters(): ReadonlyMap<string, Writer> {
+export function findWriters(pids: Iterable<number> = everyProcess()): ReadonlyMap<string, Writer> {
   const writers = new Map<string, Writer>();
-  for (const name of listOrNothing('/proc')) {
-    const pid = Number(name);
-    if (!Number.isInteger(pid) || pid === process.pid) continue;
+  for (const pid of pids) {
+    if (pid === process.pid) continue;
     for (const identity of filesWrittenBy(pid)) if (!writers.has(identity)) writers.set(identity, { pid, command: commandOf(pid) });
   }
   return writers;
+}
+
+function everyProcess(): readonly number[] {
+  return listOrNothing('/proc').map(Number).filter(Number.isInteger);
 }
 
 /** How long what was seen of all processes may be taken for what is. */

@@ -5,7 +5,7 @@ import { printable } from '../../core/printable.ts';
 import type { CheckpointReport } from '../report.ts';
 import { stepOfName } from '../steps.ts';
 import type { Verdict } from '../verdict.ts';
-import { verifyPaths } from '../verify.ts';
+import { verifyPaths, type VerifyOptions } from '../verify.ts';
 import { createAttempt, fencedError, isFenced, newestAttempt, newestNumber } from './attempt.ts';
 import { sealFiles } from './checksum-files.ts';
 import { checkSealed } from './check-sealed.ts';
@@ -30,6 +30,8 @@ export interface AdoptOptions {
   /** Fails when this is not the newest attempt any more; by default it is sealed for the newest one, whichever that is. */
   readonly attempt?: number;
   readonly worldSize?: number;
+  /** Who may be writing it; by default every process is looked at. */
+  readonly writers?: NonNullable<VerifyOptions['writers']>;
   readonly signal?: AbortSignal;
   readonly onBytes?: (phase: 'read' | 'seal', done: number, total: number) => void;
 }
@@ -65,6 +67,8 @@ export async function adopt(opened: Store, path: string, options: AdoptOptions =
   try {
     const files = await readWhole(store, place, before, options);
     syncAll(store, place, before);
+    // Syncing can take long, and who has begun to delete it must not find a new file in it.
+    assertUnchanged(before.files, listFiles(store, place).files, place);
     const manifest = putManifest(store, place, { ...factsOf(report, options), step, files });
     return moveIntoRun(store, place, { ...sealedAt(place, manifest), wasSealed: false });
   } catch (thrown) {
@@ -135,10 +139,14 @@ function firstOf({ root, path, members: [first] }: Place): string {
 }
 
 /** What `verify --deep` says of it; null for a format nobody knows, where that is accepted. */
-async function judgeWhole(place: Place, { accept = 'resumable', signal, onBytes }: AdoptOptions): Promise<CheckpointReport | null> {
+async function judgeWhole(
+  place: Place,
+  { accept = 'resumable', writers, signal, onBytes }: AdoptOptions,
+): Promise<CheckpointReport | null> {
   const report = await verifyPaths([firstOf(place)], {
     level: 'deep',
     signal: signal ?? new AbortController().signal,
+    ...(writers === undefined ? {} : { writers }),
     onProgress: ({ phase, done, total }) => (phase === 'read' ? onBytes?.('read', done, total) : undefined),
   });
   const checkpoints = report.paths[0]?.checkpoints ?? [];

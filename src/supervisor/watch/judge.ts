@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import type { CheckpointReport } from '../../checkpoint/report.ts';
+import type { Writer } from '../../checkpoint/source/writers.ts';
+import { canResume } from '../../checkpoint/verdict.ts';
+import { verifyPaths } from '../../checkpoint/verify.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import type { Entry } from './look.ts';
+
+/** What a quick look into an entry says. */
+export type Judged =
+  | { readonly kind: 'whole'; readonly report: CheckpointReport }
+  /** Somebody has it open for writing. */
+  | { readonly kind: 'busy' }
+  /** A checkpoint, but none that a run could resume from as it is. */
+  | { readonly kind: 'unfit'; readonly report: CheckpointReport }
+  /** No checkpoint; or several, which lie deeper. */
+  | { readonly kind: 'none'; readonly count: number };
+
+interface JudgeOptions {
+  readonly writers: () => ReadonlyMap<string, Writer>;
+  readonly signal: AbortSignal;
+}
+
+/** Structure only: names, sizes, headers, indexes. What passes is read in full before it is sealed. */
+export async function judge(folder: string, entry: Entry, { writers, signal }: JudgeOptions): Promise<Judged> {
+  const checkpoints = await quickLook(given(folder, entry), { writers, signal });
+  const [report] = checkpoints;
+  if (report === undefined || checkpoints.length > 1) return { kind: 'none', count: checkpoints.length };
+  if (report.verdict === 'IN_PROGRESS') return { kind: 'busy' };
+  return { kind: canResume(report.verdict, false) ? 'whole' : 'unfit', report };
+}
+
+/** What `verify` is given: of files that belong together any one. */
+function given(folder: string, { kind, path, stamps }: Entry): string {
+  const [first = ''] = stamps.keys();
+  return kind === 'directory' ? path : join(folder, first);
+}
+
+async function quickLook(path: string, options: JudgeOptions): Promise<readonly CheckpointReport[]> {
+  try {
+    const report = await verifyPaths([path], { level: 'quick', ...options });
+    return report.paths[0]?.checkpoints ?? [];
+  } catch (thrown) {
+    // It has just gone, or is nothing that can be looked at.
+    if (thrown instanceof HoldfastError && thrown.code !== 'TERMINATED') return [];
+    throw thrown;
+  }
+}

@@ -1,0 +1,145 @@
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readLedger } from '../../src/ledger/reader.ts';
+import type { EventKind, EventOf } from '../../src/ledger/events.ts';
+import { ROOT, runProcess } from '../support/run-process.ts';
+import { runCommand } from '../support/run-command.ts';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+
+const EXAMPLE = join(ROOT, 'examples/stdlib/train.py');
+const BULKY = join(ROOT, 'test/support/trainers/bulky.py');
+/** Long enough that it cannot be over before it is interrupted. */
+const LONG_RUN = ['python3', EXAMPLE, '3000', '0.002'];
+
+const eventsOf = <Kind extends EventKind>(run: string, kind: Kind): readonly EventOf<Kind>[] =>
+  readLedger(run).events.flatMap(({ event }) => (event.kind === kind ? [event as EventOf<Kind>] : []));
+
+interface Pointer {
+  readonly attempt: number;
+  readonly step: number;
+}
+const pointerOf = (remote: string): Pointer => JSON.parse(readFileSync(join(remote, '.holdfast/last-good.json'), 'utf8')) as Pointer;
+
+describe('a run that ships', () => {
+  let twin: string;
+  beforeAll(async () => {
+    const env = { PATH: process.env['PATH'], PYTHONPATH: join(ROOT, 'python') };
+    twin = (await runProcess('python3', LONG_RUN.slice(1), { env })).stdout.trim().split('\n').at(-1) ?? '';
+  });
+
+  it('goes on from the copy when its disk is gone, above every attempt that was shipped, and ends like one that was never interrupted', async () => {
+    using folder = tempFolder();
+    const [dir, remote] = [join(folder.path, 'run'), join(folder.path, 'copies')];
+    const args = ['--dir', dir, '--ship', `file://${remote}`, '--every', '100steps'];
+    const first = new Supervised({ args, command: LONG_RUN });
+    await first.line(/shipped step \d+ /);
+    first.signal('SIGTERM');
+    expect((await first.ended).code).toBe(143);
+    // What was flushed in the grace was shipped in it too.
+    const flushed = eventsOf(dir, 'attempt-ended')[0]?.lastGoodStep ?? -1;
+    expect(pointerOf(remote)).toMatchObject({ attempt: 1, step: flushed });
+    expect(eventsOf(dir, 'shipped').at(-1)).toMatchObject({ step: flushed, url: `file://${remote}` });
+    rmSync(dir, { recursive: true });
+
+    const second = await new Supervised({ args, command: LONG_RUN }).ended;
+    expect(second).toMatchObject({ code: 0, stdout: `from step ${flushed + 1}\n${twin}` });
+    expect(eventsOf(dir, 'fetched')).toMatchObject([{ step: flushed }]);
+    expect(pointerOf(remote)).toMatchObject({ attempt: 2, step: 2900 });
+    expect((await runCommand(['ls', dir])).stdout).toMatch(new RegExp(`local, file://${remote} +step-2900 +← last good`));
+    expect((await runCommand(['log', dir])).stdout).toContain(`fetched    step ${flushed} from`);
+  });
+
+  it('brings what is newer than the folder it finds, and no number is given twice when a node dies without shipping', async () => {
+    using folder = tempFolder();
+    const [dir, old, remote] = [join(folder.path, 'run'), join(folder.path, 'old'), join(folder.path, 'copies')];
+    const args = ['--dir', dir, '--ship', `file://${remote}`, '--every', '100steps'];
+    for (const pattern of [/shipped step 100 /, /resuming after step \d+/, /sealed step \d+/]) {
+      const run = new Supervised({ args, command: LONG_RUN });
+      await run.line(pattern);
+      run.signal('SIGTERM');
+      expect((await run.ended).code).toBe(143);
+      if (!existsSync(old)) cpSync(dir, old, { recursive: true });
+    }
+    const { step } = pointerOf(remote);
+    rmSync(dir, { recursive: true });
+    cpSync(old, dir, { recursive: true });
+    const last = await new Supervised({ args, command: LONG_RUN }).ended;
+    expect(last).toMatchObject({
+      code: 0,
+      stdout: `from step ${step + 1}\n${twin}`,
+      stderr: expect.stringContaining('attempt 4 of') as string,
+    });
+    expect(readdirSync(join(remote, '.holdfast/attempt-numbers')).sort()).toEqual(['1.json', '2.json', '3.json', '4.json']);
+  });
+
+  it('is told when there is no time left for a copy: it counts for nobody, and the next life of the run finishes it', async () => {
+    using folder = tempFolder();
+    const [dir, remote] = [join(folder.path, 'run'), join(folder.path, 'copies')];
+    // A checkpoint of 2 MiB takes half a minute at this rate.
+    const slow = ['--dir', dir, '--ship', `file://${remote}`, '--ship-limit', '64KiB/s', '--every', '20steps', '--grace', '4s'];
+    const run = new Supervised({ args: slow, command: ['python3', BULKY, '1000000'] });
+    await run.line(/sealed step 20 /);
+    run.signal('SIGTERM');
+    const { code, stderr } = await run.ended;
+    expect({ code, stderr }).toEqual({
+      code: 143,
+      stderr: expect.stringMatching(/shipping of step \d+ to .* failed: step \d+ is not shipped/) as string,
+    });
+    expect(eventsOf(dir, 'ship-failed')).toHaveLength(1);
+    expect(existsSync(join(remote, '.holdfast/last-good.json'))).toBe(false);
+
+    const again = await new Supervised({
+      args: ['--dir', dir, '--ship', `file://${remote}`, '--every', '20steps'],
+      command: ['python3', BULKY, '300'],
+    }).ended;
+    expect(again.code).toBe(0);
+    expect(pointerOf(remote)).toMatchObject({ attempt: 2, step: eventsOf(dir, 'attempt-ended').at(-1)?.lastGoodStep });
+  });
+
+  it('does not begin under the copies of another run', async () => {
+    using folder = tempFolder();
+    const [one, other, remote] = [join(folder.path, 'one'), join(folder.path, 'other'), join(folder.path, 'copies')];
+    const short = ['python3', EXAMPLE, '60', '0.002'];
+    expect(
+      (await new Supervised({ args: ['--dir', one, '--ship', `file://${remote}`, '--every', '20steps'], command: short }).ended).code,
+    ).toBe(0);
+    expect((await new Supervised({ args: ['--dir', other, '--every', '20steps'], command: short }).ended).code).toBe(0);
+    const { code, stdout, stderr } = await new Supervised({ args: ['--dir', other, '--ship', `file://${remote}`], command: short }).ended;
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining('REMOTE_CONFLICT') as string });
+  });
+});
+
+describe('a store that cannot be reached', () => {
+  /** Nothing listens there. */
+  const env = {
+    AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1',
+    AWS_ACCESS_KEY_ID: 'a',
+    AWS_SECRET_ACCESS_KEY: 'b',
+    AWS_REGION: 'us-east-1',
+    AWS_MAX_ATTEMPTS: '1',
+  };
+  const ship = ['--ship', 's3://checkpoints/run'];
+  const short = ['python3', EXAMPLE, '200', '0.002'];
+
+  it('keeps a run from starting at nothing: nobody knows what lies there', async () => {
+    using folder = tempFolder();
+    const { code, stdout, stderr } = await new Supervised({ args: ['--dir', join(folder.path, 'run'), ...ship], command: short, env })
+      .ended;
+    expect({ code, stdout }).toEqual({ code: 75, stdout: '' });
+    expect(stderr).toContain('error REMOTE_UNAVAILABLE: the trainer was not started: nothing is sealed here');
+  });
+
+  it('keeps no run from training that has something to go on from; the trouble is told once', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const args = ['--dir', dir, '--every', '40steps'];
+    expect((await new Supervised({ args, command: ['python3', EXAMPLE, '100', '0.002'] }).ended).code).toBe(0);
+    const { code, stdout, stderr } = await new Supervised({ args: [...args, ...ship], command: short, env }).ended;
+    expect({ code, stdout: stdout.split('\n')[0] }).toEqual({ code: 0, stdout: 'from step 81' });
+    expect(stderr).toContain('the run goes on from what is here');
+    expect(stderr.match(/shipping of step \d+ to s3:\/\/checkpoints\/run failed/g)).toHaveLength(1);
+    expect(eventsOf(dir, 'ship-failed').length).toBeGreaterThanOrEqual(1);
+  });
+});

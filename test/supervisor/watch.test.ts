@@ -1,0 +1,159 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lastGood } from '../../src/checkpoint/store/last-good.ts';
+import { readRun } from '../../src/checkpoint/store/store.ts';
+import type { EventKind, EventOf } from '../../src/ledger/events.ts';
+import { readLedger } from '../../src/ledger/reader.ts';
+import { ROOT } from '../support/run-process.ts';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+
+const FRAMEWORK = join(ROOT, 'test/support/trainers/framework.py');
+type Saving = 'rotates' | 'keeps' | 'overwrites' | 'folders';
+/** It saves every ten steps of ten milliseconds; whoever interrupts it does so long before the last. */
+const trainer = (dir: string, saving: Saving, steps = 1_000_000): string[] => ['python3', FRAMEWORK, dir, saving, String(steps)];
+
+const eventsOf = <Kind extends EventKind>(run: string, kind: Kind): readonly EventOf<Kind>[] =>
+  readLedger(run).events.flatMap(({ event }) => (event.kind === kind ? [event as EventOf<Kind>] : []));
+const goodStep = async (dir: string): Promise<number | null> =>
+  (await lastGood(readRun(dir), { level: 'deep', isReadOnly: true })).checkpoint?.manifest.step ?? null;
+const checkpoints = (dir: string): string[] =>
+  readdirSync(dir)
+    .filter((name) => name.startsWith('step-') || name.startsWith('last'))
+    .sort();
+
+/** What the trainer does before its next save, or in the middle of it, while the file is there. */
+const gate = (dir: string, name: 'hold' | 'slow') => ({
+  close: (): void => writeFileSync(join(dir, name), ''),
+  open: (): void => rmSync(join(dir, name)),
+});
+
+/** Ends the supervisor and its trainer at once, as a node that is taken away does. */
+async function killAll(run: Supervised, dir: string): Promise<void> {
+  const pid = eventsOf(dir, 'trainer-started').at(-1)?.pid ?? 0;
+  run.kill();
+  process.kill(pid, 'SIGKILL');
+  await run.ended;
+}
+
+const stepIn = (line: string): number => Number(/(?:step|saved|start) (\d+)/.exec(line)?.[1]);
+
+describe('a trainer that saves by itself', () => {
+  it.each(['rotates', 'folders'] as const)(
+    'and %s its saves is sealed behind its back, saves once more when it is told to end, and goes on from that',
+    async (saving) => {
+      using folder = tempFolder();
+      const [dir, copies] = [join(folder.path, 'out'), join(folder.path, 'copies')];
+      mkdirSync(dir);
+      const args = ['--watch', dir, '--ship', `file://${copies}`];
+      const run = new Supervised({ args, command: trainer(dir, saving) });
+      await run.line(/^saved 10$/);
+      const hold = gate(dir, 'hold');
+      hold.close();
+      await run.line(/sealed step \d+/);
+      hold.open();
+      // Its framework keeps one: the sealed one is deleted as soon as the next is there, and not brought back.
+      expect(await run.line(/was deleted by the trainer/)).toMatch(/nothing is sealed now/);
+      expect(await run.line(/warning: /)).toMatch(/keeps one save only.*save_total_limit=2/);
+      run.signal('SIGTERM');
+      const { code, stdout, stderr } = await run.ended;
+      const saved = stepIn(stdout.trim().split('\n').at(-1) ?? '');
+      expect({ code, stderr }).toEqual({ code: 143, stderr: expect.stringContaining(`the last good step is ${saved}`) as string });
+      expect(await goodStep(dir)).toBe(saved);
+      expect(checkpoints(dir).filter((name) => !name.endsWith('.holdfast.json'))).toHaveLength(1);
+
+      // The disk dies with the node.
+      rmSync(dir, { recursive: true });
+      const total = saved + 30;
+      const second = await new Supervised({ args, command: trainer(dir, saving, total) }).ended;
+      expect(second.code).toBe(0);
+      expect(second.stdout).toMatch(new RegExp(`^start ${saved}\n[^]*\nfinished ${(total * (total - 1)) / 2}$`));
+      expect(await goodStep(dir)).toBe(Math.floor(total / 10) * 10);
+    },
+  );
+
+  it('is never sealed half-way: killed in the middle of a save, it goes on from the one before', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'out');
+    mkdirSync(dir);
+    const run = new Supervised({ args: ['--watch', dir, '--resume-arg=--from'], command: trainer(dir, 'keeps') });
+    const [hold, slow] = [gate(dir, 'hold'), gate(dir, 'slow')];
+    await run.line(/^saved 10$/);
+    hold.close();
+    await run.line(/sealed step \d+/);
+    slow.close();
+    hold.open();
+    const half = await run.line(/^half /);
+    process.kill(eventsOf(dir, 'trainer-started')[0]?.pid ?? 0, 'SIGKILL');
+    const { code, stdout } = await run.ended;
+    expect(code).toBe(137);
+    const last = stepIn(stdout.split('\n').findLast((line) => line.startsWith('saved')) ?? '');
+    expect(await goodStep(dir)).toBe(last);
+    expect(existsSync(join(dir, `${half.slice('half '.length)}.holdfast.json`))).toBe(false);
+    slow.open();
+    const second = await new Supervised({ args: ['--watch', dir, '--resume-arg=--from'], command: trainer(dir, 'keeps', last + 1) }).ended;
+    expect([second.code, second.stdout.split('\n')[0]]).toEqual([0, `start ${last}`]);
+  });
+
+  it('that writes over its only save and is killed in the middle has nothing left, and that is what is said: nothing is taken for damaged', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'out');
+    mkdirSync(dir);
+    const run = new Supervised({ args: ['--watch', dir], command: trainer(dir, 'overwrites') });
+    const [hold, slow] = [gate(dir, 'hold'), gate(dir, 'slow')];
+    await run.line(/^saved 10$/);
+    hold.close();
+    await run.line(/sealed step \d+/);
+    hold.open();
+    expect(await run.line(/warning: /)).toMatch(/writes its saves over each other/);
+    slow.close();
+    await run.line(/^half last\.npz/);
+    await killAll(run, dir);
+    slow.open();
+    const second = await new Supervised({ args: ['--watch', dir], command: trainer(dir, 'overwrites', 20) }).ended;
+    expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^start 0\n/) as string });
+    expect(second.stderr).not.toContain('was not taken');
+    expect(readdirSync(join(dir, '.holdfast/quarantine'))).toEqual([]);
+    expect(await goodStep(dir)).toBe(20);
+  });
+
+  it('is sealed by the next start where it was killed before its last save was', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'out');
+    mkdirSync(dir);
+    gate(dir, 'hold').close();
+    const run = new Supervised({ args: ['--watch', dir], command: trainer(dir, 'keeps') });
+    await run.line(/^start 0$/);
+    gate(dir, 'hold').open();
+    await run.line(/^saved 20$/);
+    gate(dir, 'hold').close();
+    await killAll(run, dir);
+    gate(dir, 'hold').open();
+    const saved = Math.max(
+      ...checkpoints(dir)
+        .filter((name) => name.endsWith('.npz'))
+        .map((name) => Number(/\d+/.exec(name)?.[0])),
+    );
+    const second = await new Supervised({ args: ['--watch', dir], command: trainer(dir, 'keeps', saved + 5) }).ended;
+    expect([second.code, second.stdout.split('\n')[0]]).toEqual([0, `start ${saved}`]);
+  });
+
+  it('is not delayed or stopped by being watched: its saves and deletions all go through', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'out');
+    mkdirSync(dir);
+    const { code, stdout, stderr } = await new Supervised({ args: ['--watch', dir], command: trainer(dir, 'folders', 500) }).ended;
+    expect({ code, finished: stdout.split('\n').at(-1), stderr }).toEqual({
+      code: 0,
+      finished: `finished ${(500 * 499) / 2}`,
+      stderr: expect.stringContaining('sealed step 500') as string,
+    });
+    expect(checkpoints(dir)).toEqual(['step-500']);
+  });
+});
+
+it('a folder to watch that is not the folder of the run is refused', async () => {
+  const { code, stderr } = await new Supervised({ args: ['--watch', '/a', '--dir', '/b'], command: ['true'] }).ended;
+  expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringContaining('name two folders') as string });
+});

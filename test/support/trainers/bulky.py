@@ -1,0 +1,16 @@
+"""A trainer whose checkpoints have 2 MiB, so that sending them slowly takes a while. Its argument is how many steps it makes."""
+
+import sys
+import time
+
+import holdfast
+
+run = holdfast.attach()
+start = run.resume(lambda folder: (folder / "state").read_bytes())
+print("start", start, flush=True)
+for step in range(start, int(sys.argv[1])):
+    time.sleep(0.005)
+    if run.step(step):
+        with run.save(step) as folder:
+            (folder / "state").write_bytes(step.to_bytes(4, "big") * (512 * 1024))
+run.finish()
