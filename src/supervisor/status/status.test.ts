@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { makeNotice } from '../../domain/notice.ts';
+import { formatAddress, parseStatusAddress } from './address.ts';
+import { METRICS, renderMetrics } from './metrics.ts';
+import { type LiveFacts, makeStatus, type StatusFacts } from './status.ts';
+import { countEvent, FIRST_TOTALS } from './totals.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+const LIVE: LiveFacts = {
+  pid: 7,
+  ranks: 2,
+  worldSize: 8,
+  step: 120,
+  stepMs: 500,
+  stepsPerSecond: 2.5,
+  lastGoodStep: 100,
+  lastGoodAgeMs: 12_000,
+  unsavedMs: 9000,
+  unsavedSteps: 20,
+  savePhase: 'idle',
+  flush: [
+    { medianMs: 250, p95Ms: 500, samples: 9 },
+    { medianMs: 1000, p95Ms: 2000, samples: 9 },
+    { medianMs: 3000, p95Ms: 4000, samples: 9 },
+  ],
+  hang: null,
+};
+const FACTS: StatusFacts = {
+  run: 'r',
+  node: 'n "1"\n',
+  version: '1',
+  nowMs: NOW,
+  attempt: 3,
+  totals: FIRST_TOTALS,
+  notices: [],
+  deadline: null,
+  live: LIVE,
+};
+
+describe('the status of a run', () => {
+  it('counts unsaved work in seconds of every accelerator, and a flush with the rest of the step', () => {
+    expect(makeStatus(FACTS)).toMatchObject({
+      state: 'training',
+      unsaved: { steps: 20, seconds: 9, accelerators: 8, acceleratorSeconds: 72 },
+      flush: { medianSeconds: 4.25, p95Seconds: 6.5 },
+      lastGood: { step: 100, ageSeconds: 12 },
+      hang: null,
+    });
+  });
+
+  it('does not make up what is not known', () => {
+    const live = { ...LIVE, lastGoodStep: null, lastGoodAgeMs: null, flush: [null, null, null] as const };
+    expect(makeStatus({ ...FACTS, live })).toMatchObject({ lastGood: null, flush: null });
+    expect(makeStatus({ ...FACTS, live: null })).toMatchObject({ state: 'starting', trainer: null, progress: null, unsaved: null });
+  });
+
+  it('tells how long a notice leaves, and which advice stands', () => {
+    const notices = [
+      makeNotice({ cause: 'sigterm', atMs: NOW - 1000, source: 'signal' }),
+      makeNotice({ cause: 'aws-rebalance', atMs: NOW, source: 'metadata' }),
+    ];
+    const deadline = { deadlineMs: NOW + 14_000, sinceMs: NOW - 1000, graceMs: 15_000, confidence: 'guess' as const, reasons: [] };
+    const status = makeStatus({ ...FACTS, notices, deadline });
+    expect(status).toMatchObject({
+      state: 'ending',
+      notice: { cause: 'sigterm', secondsLeft: 14, confidence: 'guess', deadline: '2026-01-01T00:00:14.000Z' },
+      advice: [{ cause: 'aws-rebalance' }],
+    });
+    expect(renderMetrics(status)).toContain('holdfast_notice_seconds_left 14\n');
+  });
+
+  it('counts what is recorded', () => {
+    const ended = {
+      kind: 'save-ended',
+      save: 's',
+      step: 5,
+      stallMs: 1,
+      copyMs: null,
+      checksumMs: 1,
+      commitMs: null,
+      problem: null,
+    } as const;
+    const totals = [
+      { ...ended, outcome: 'sealed', bytes: 100, totalMs: 3000, writeMs: 1000 } as const,
+      { ...ended, outcome: 'failed', bytes: null, totalMs: 1, writeMs: null } as const,
+      { kind: 'hang', quietMs: 1, limitMs: 1, sentence: '' } as const,
+    ].reduce(countEvent, FIRST_TOTALS);
+    expect(totals).toMatchObject({ saves: { sealed: 1, failed: 1 }, hangs: 1, sealedBytes: 100, lastSave: { step: 5 } });
+    const text = renderMetrics(makeStatus({ ...FACTS, totals }));
+    expect(text).toContain('holdfast_saves_total{outcome="failed"} 1\n');
+    expect(text).toContain('holdfast_save_seconds_total 3\n');
+    expect(text).toContain('node="n \\"1\\"\\n"');
+  });
+
+  it('has every metric in its reference', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/status.md'), 'utf8');
+    for (const { name, type, help } of METRICS) expect(page).toContain(`| \`${name}\` | ${type} | ${help} |`);
+  });
+});
+
+describe('where a status is served', () => {
+  it.each([
+    ['9400', '127.0.0.1:9400'],
+    ['0.0.0.0:9400', '0.0.0.0:9400'],
+    ['[::1]:0', '[::1]:0'],
+    ['localhost:1', 'localhost:1'],
+  ])('%s is %s', (text, address) => {
+    const read = parseStatusAddress(text);
+    expect(read.ok && formatAddress(read.value)).toBe(address);
+  });
+
+  it.each(['', 'x', '-1', '65536', '1.2.3:9', 'example.org:80', '::1:9', ':9', '1:2:3'])('"%s" is refused', (text) => {
+    expect(parseStatusAddress(text).ok).toBe(false);
+  });
+});

@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readLedger } from '../../src/ledger/reader.ts';
+import { Supervised, trainerCommand } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+
+const hangsOf = (run: string): readonly string[] =>
+  readLedger(run).events.flatMap(({ event }) => (event.kind === 'hang' ? [event.sentence] : []));
+
+describe('a trainer that hangs', () => {
+  it('shows the stacks of its threads, is reported once, and is left alone', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const run = new Supervised({ args: ['--dir', dir, '--hang', '1s', '--grace', '3s'], command: trainerCommand('hangs', 'sdk') });
+    // Where it stands, in its own words on its own standard error.
+    await run.line(/most recent call first/);
+    await run.line(/File ".*trainer\.py", line \d+ in wait_for_ever/);
+    await run.line(/warning: the trainer seems to hang: no step for .*; one rank was asked for the stacks of all threads/);
+    run.signal('SIGTERM');
+    expect((await run.ended).code).toBe(143);
+    expect(hangsOf(dir)).toHaveLength(1);
+  });
+
+  it('is killed and started again where that is wanted, as often as errors may be', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const args = ['--dir', dir, '--hang', '1s', '--on-hang', 'restart', '--restarts', '1'];
+    const { code, stdout, stderr } = await new Supervised({ args, command: trainerCommand('hangs', 'sdk') }).ended;
+    expect([code, stdout.match(/^start/gm)?.length, hangsOf(dir).length]).toEqual([137, 2, 2]);
+    expect(stderr).toContain('the trainer hangs and is killed, to be started again from the last good checkpoint');
+  });
+
+  it('without the SDK makes no steps that could be missed', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const command = ['python3', '-c', 'import time; time.sleep(2.5); print("done")'];
+    expect(await new Supervised({ args: ['--dir', dir, '--hang', '100ms'], command }).ended).toMatchObject({ code: 0, stdout: 'done' });
+    expect(hangsOf(dir)).toEqual([]);
+  });
+});
