@@ -2,6 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { renderSuite, replaceSection } from './support/results.ts';
 import { IS_TRIAL } from './support/size.ts';
 import { runSuite, type Suite } from './support/suite.ts';
+import { runFlush } from './run-flush.ts';
+import { runPredictions } from './run-predictions.ts';
+import { runStall } from './run-stall.ts';
 import { sealCommit, sealReceipts } from './seal-commit.ts';
 import { sealMemory } from './seal-memory.ts';
 import { sealResume } from './seal-resume.ts';
@@ -32,6 +35,9 @@ const SUITES: readonly (() => Promise<Suite | string>)[] = [
   shipVersitygw,
   fetchShippedMinio,
   fetchShippedVersitygw,
+  runFlush,
+  runStall,
+  runPredictions,
 ];
 
 const RESULTS = new URL('./RESULTS.md', import.meta.url);

@@ -15,7 +15,7 @@ export interface CopyOptions {
 }
 
 /** Small enough to be still in the processor's cache when it is written. */
-const PIECE_BYTES = 1024 * 1024;
+const PIECE_BYTES = 256 * 1024;
 /** The disk is sent for after so much: sooner costs more than it brings. */
 const SYNC_BYTES = 64 * 1024 * 1024;
 

@@ -1,0 +1,103 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** The file system in memory that saves go to first. */
+export const MEMORY = '/dev/shm';
+
+/** `holdfast run` with a trainer that saves when it is told to; its first save is made, so that the next ones go to memory first. */
+export class StagedRun {
+  /** Of the run. */
+  readonly dir: string;
+  /** In memory, for anything. */
+  readonly memory: string;
+  readonly #folder: string;
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #lines: string[] = [];
+  #wake: () => void = () => {};
+  #trainer = 0;
+
+  private constructor(bytes: number) {
+    this.#folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
+    this.memory = mkdtempSync(join(MEMORY, 'holdfast-bench-'));
+    this.dir = join(this.#folder, 'run');
+    mkdirSync(join(this.memory, 'plain'));
+    const trainer = ['python3', join(ROOT, 'bench/support/staged-trainer.py'), String(bytes)];
+    const options = ['--dir', this.dir, `--stage=${this.memory}`, '--every=1steps', '--grace=10m', '--keep=1', '--metadata=off'];
+    this.#child = spawn(join(ROOT, 'bin/holdfast'), ['run', ...options, '--', ...trainer], { stdio: 'pipe' });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        this.#lines.push(line);
+        this.#wake();
+      });
+    }
+    this.#child.on('close', () => this.#wake());
+  }
+
+  static async start(bytes: number): Promise<StagedRun> {
+    const run = new StagedRun(bytes);
+    run.#trainer = Number((await run.line(/^ready /)).split(' ')[1]);
+    await run.save(false);
+    return run;
+  }
+
+  /** Has the trainer save; resolves to the seconds it stood still. */
+  async save(isStaged = true): Promise<number> {
+    const [, , seconds, folder = ''] = (await this.ask('save', /^handed /)).split(' ');
+    if (folder.startsWith(this.memory) !== isStaged) throw new Error(`the save went to ${folder}:\n${this.#lines.join('\n')}`);
+    if (!isStaged) await this.ask('wait', /^sealed /);
+    return Number(seconds);
+  }
+
+  /** Resolves when nothing is copied or sealed any more. */
+  async rest(): Promise<void> {
+    await this.ask('wait', /^sealed /);
+  }
+
+  /** Has the trainer write the same bytes into memory, and nothing else; resolves to the seconds that took. */
+  async plain(): Promise<number> {
+    const folder = join(this.memory, 'plain');
+    const line = await this.ask(`plain ${folder}`, /^plain /);
+    rmSync(join(folder, 'state'));
+    return Number(line.split(' ')[1]);
+  }
+
+  async ask(command: string, answer: RegExp): Promise<string> {
+    this.#lines.length = 0;
+    this.#child.stdin.write(`${command}\n`);
+    return this.line(answer);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** The first line like this since the last question, of either stream. */
+  async line(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const found = this.#lines.find((line) => pattern.test(line));
+      if (found !== undefined) return found;
+      if (this.#child.exitCode !== null) throw new Error(`ended without a line like ${pattern}:\n${this.#lines.join('\n')}`);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  /** Ends it at once, and removes everything. */
+  async dispose(): Promise<void> {
+    const closed = new Promise((resolve) => this.#child.once('close', resolve));
+    this.#child.kill('SIGKILL');
+    try {
+      process.kill(this.#trainer, 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+    await closed;
+    for (const path of [this.#folder, this.memory]) rmSync(path, { recursive: true, force: true });
+  }
+}
