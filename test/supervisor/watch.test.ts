@@ -55,7 +55,7 @@ describe('a trainer that saves by itself', () => {
       hold.open();
       // Its framework keeps one: the sealed one is deleted as soon as the next is there, and not brought back.
       expect(await run.line(/was deleted by the trainer/)).toMatch(/nothing is sealed now/);
-      expect(await run.line(/warning: /)).toMatch(/keeps one save only.*save_total_limit=2/);
+      await run.line(/warning: the trainer’s framework keeps one save only.*save_total_limit=2/);
       run.signal('SIGTERM');
       const { code, stdout, stderr } = await run.ended;
       const saved = stepIn(stdout.trim().split('\n').at(-1) ?? '');
@@ -106,7 +106,7 @@ describe('a trainer that saves by itself', () => {
     hold.close();
     await run.line(/sealed step \d+/);
     hold.open();
-    expect(await run.line(/warning: /)).toMatch(/writes its saves over each other/);
+    await run.line(/warning: the trainer’s framework writes its saves over each other/);
     slow.close();
     await run.line(/^half last\.npz/);
     await killAll(run, dir);
@@ -121,22 +121,18 @@ describe('a trainer that saves by itself', () => {
   it('is sealed by the next start where it was killed before its last save was', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'out');
-    mkdirSync(dir);
-    gate(dir, 'hold').close();
     const run = new Supervised({ args: ['--watch', dir], command: trainer(dir, 'keeps') });
     await run.line(/^start 0$/);
-    gate(dir, 'hold').open();
+    // Nobody watches any more, and the trainer goes on saving.
+    run.signal('SIGSTOP');
     await run.line(/^saved 20$/);
-    gate(dir, 'hold').close();
     await killAll(run, dir);
-    gate(dir, 'hold').open();
-    const saved = Math.max(
-      ...checkpoints(dir)
-        .filter((name) => name.endsWith('.npz'))
-        .map((name) => Number(/\d+/.exec(name)?.[0])),
-    );
-    const second = await new Supervised({ args: ['--watch', dir], command: trainer(dir, 'keeps', saved + 5) }).ended;
-    expect([second.code, second.stdout.split('\n')[0]]).toEqual([0, `start ${saved}`]);
+    const second = new Supervised({ args: ['--watch', dir], command: trainer(dir, 'keeps') });
+    // What it was writing when it was killed may have been complete.
+    expect(stepIn(await second.line(/^start/))).toBeGreaterThanOrEqual(20);
+    await second.line(/sealed step \d+, which an earlier life had left/);
+    second.signal('SIGTERM');
+    expect((await second.ended).code).toBe(143);
   });
 
   it('is not delayed or stopped by being watched: its saves and deletions all go through', async () => {

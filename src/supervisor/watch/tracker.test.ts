@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import type { Entry } from './look.ts';
+import { QUIET_MS, Tracker } from './tracker.ts';
+
+const entry = (name: string, files: Readonly<Record<string, string>>, hasSeal = false): Entry => ({
+  ...{ name, path: `/out/${name}`, kind: 'directory', manifestFile: `/out/${name}/holdfast.manifest.json`, hasSeal },
+  stamps: new Map(Object.entries(files)),
+});
+const seen = (...entries: readonly Entry[]): ReadonlyMap<string, Entry> => new Map(entries.map((one) => [one.name, one]));
+const names = (entries: readonly Entry[]): readonly string[] => entries.map(({ name }) => name);
+
+describe('what is due in a watched folder', () => {
+  it('is what has been quiet for a while, or at once when the trainer has ended', () => {
+    const tracker = new Tracker([], []);
+    const whole = entry('step-1', { a: '1' });
+    expect(tracker.observe(seen(whole), 0).due).toEqual([]);
+    expect(tracker.observe(seen(entry('step-1', { a: '2' })), QUIET_MS).due).toEqual([]);
+    expect(names(tracker.observe(seen(entry('step-1', { a: '2' })), 2 * QUIET_MS).due)).toEqual(['step-1']);
+    expect(names(new Tracker([], []).observe(seen(whole), 0, { isOver: true }).due)).toEqual(['step-1']);
+  });
+
+  it('is not what was refused, until it changes', () => {
+    const tracker = new Tracker([], []);
+    const partial = entry('step-1', { a: '1' });
+    tracker.observe(seen(partial), 0);
+    tracker.refuse(partial);
+    expect(tracker.observe(seen(partial), 10_000).due).toEqual([]);
+    tracker.observe(seen(entry('step-1', { a: '1', b: '1' })), 20_000);
+    expect(names(tracker.observe(seen(entry('step-1', { a: '1', b: '1' })), 30_000).due)).toEqual(['step-1']);
+  });
+
+  it('is not what lay there before this life, nor what another has sealed, nor an empty folder', () => {
+    const tracker = new Tracker([['old', new Map([['a', '1']])]], []);
+    const all = seen(entry('old', { a: '1' }), entry('sdk', { a: '1' }, true), entry('empty', {}));
+    expect(tracker.observe(all, 0, { isOver: true }).due).toEqual([]);
+  });
+
+  it('is not a mixture: of what was there before every file has to be written anew', () => {
+    const tracker = new Tracker([['step-1', new Map(Object.entries({ a: '1', b: '1' }))]], []);
+    expect(tracker.observe(seen(entry('step-1', { a: '2', b: '1' })), 0, { isOver: true }).due).toEqual([]);
+    expect(names(tracker.observe(seen(entry('step-1', { a: '2', b: '2' })), 0, { isOver: true }).due)).toEqual(['step-1']);
+    expect(names(tracker.observe(seen(entry('step-1', { a: '2' })), 0, { isOver: true }).due)).toEqual(['step-1']);
+  });
+});
+
+describe('a seal in a watched folder', () => {
+  it('is gone with its checkpoint, and void as soon as something of that changes', () => {
+    const tracker = new Tracker([], []);
+    const [one, two] = [entry('one', { a: '1' }), entry('two', { a: '1' })];
+    tracker.seal(one);
+    tracker.seal(two);
+    expect(tracker.sealedCount).toBe(2);
+    const touched = entry('two', { a: '2' }, true);
+    const observed = tracker.observe(seen(touched), 0);
+    expect([observed.gone, names(observed.replaced), tracker.sealedCount]).toEqual([['one'], ['two'], 0]);
+    expect(tracker.observe(seen(touched), 1).replaced).toEqual([]);
+    expect(names(tracker.observe(seen(entry('two', { a: '2' })), QUIET_MS).due)).toEqual(['two']);
+  });
+
+  it('of an earlier life is known from the beginning', () => {
+    const tracker = new Tracker([['one', new Map([['a', '1']])]], ['one']);
+    expect(tracker.observe(seen(entry('one', { a: '1' }, true)), 0)).toEqual({ due: [], gone: [], replaced: [] });
+    expect(tracker.observe(seen(), 1).gone).toEqual(['one']);
+  });
+});
