@@ -13,6 +13,7 @@ import { Sealer } from '../sealing/sealer.ts';
 import { adoptImages, type AdoptOptions } from './adopt-images.ts';
 import { type Image, makeImage, markOf } from './image.ts';
 import { makeStageFolder, type StageFolder } from './stage-folder.ts';
+import { sweepStages } from './sweep-stages.ts';
 
 let folder: ReturnType<typeof tempFolder>;
 let store: OpenStore;
@@ -54,7 +55,11 @@ interface Left {
 /** A save in memory, as a life has left it that wrote `marks` of its parts. */
 function leave({ attempt = 1, step, ranks = 1, worldSize = ranks, marks = ranks, owner = null }: Left): Image {
   makeStageFolder(stage);
-  const image = makeImage(stage.path, { run: store.run, attempt, save: `save-${attempt}-${step}`, step, worldSize }, ranks, owner);
+  const image = makeImage(
+    stage.path,
+    { run: store.run, attempt, save: `save-${attempt}-${step}`, step, worldSize },
+    { ranks, owner, dir: store.path },
+  );
   writeFileSync(join(image.data, 'state'), `step ${step}`);
   for (let rank = 0; rank < marks; rank++) writeFileSync(markOf(image, rank), '');
   return image;
@@ -136,9 +141,29 @@ describe('of what an earlier life has left in memory', () => {
     mkdirSync(join(stage.path, 'pipe'));
     writeFileSync(
       join(stage.path, 'pipe/image.json'),
-      '{"schema":"holdfast.image/1","run":"other","attempt":1,"save":"../../x","step":1,"worldSize":1,"ranks":1}',
+      '{"schema":"holdfast.image/1","run":"other","attempt":1,"save":"../../x","step":1,"worldSize":1,"ranks":1,"dir":"/"}',
     );
     expect(await nextLife()).toEqual([]);
     expect(existsSync(stage.path)).toBe(false);
+  });
+});
+
+describe('of what other runs have left in memory', () => {
+  const DEAD = 999_999_999;
+
+  it.each<[string, { readonly isDead: boolean; readonly dir: string }, boolean]>([
+    ['goes when its run is gone and its owner dead', { isDead: true, dir: '/not/there' }, false],
+    ['stays while its run is there', { isDead: true, dir: '/' }, true],
+    ['stays while its owner lives', { isDead: false, dir: '/not/there' }, true],
+  ])('an image %s', async (_, { isDead, dir }, stays) => {
+    const own: StageFolder = { ...stage, path: join(folder.path, `holdfast-${'0'.repeat(24)}`) };
+    const other: StageFolder = { ...stage, path: join(folder.path, `holdfast-${'1'.repeat(24)}`) };
+    makeStageFolder(other);
+    const parts = store.owner?.split('.') ?? [];
+    const owner = isDead ? [parts[0], parts[1], DEAD, parts[3]].join('.') : store.owner;
+    makeImage(other.path, { run: 'other', attempt: 1, save: 'a', step: 1, worldSize: 1 }, { ranks: 1, owner, dir });
+    await sweepStages(own, store.owner);
+    expect(existsSync(join(other.path, '1-a'))).toBe(stays);
+    expect(existsSync(other.path)).toBe(stays);
   });
 });

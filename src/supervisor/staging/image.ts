@@ -1,9 +1,9 @@
-import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isObject, parseJson } from '../../checkpoint/json.ts';
 import { isCount, readIdentity, type SaveIdentity } from '../../checkpoint/store/manifest.ts';
-import { isSeenAlive } from '../../checkpoint/store/process-identity.ts';
+import { isDead, isSeenAlive } from '../../checkpoint/store/process-identity.ts';
 import { readText } from '../../core/read-text.ts';
 import { whyNotOurs } from './stage-folder.ts';
 
@@ -15,27 +15,56 @@ export interface Image extends SaveIdentity {
   readonly data: string;
   /** How many ranks write here: fewer than the world has where others write on other nodes. */
   readonly ranks: number;
+  /** The run's folder, and where that path means it. */
+  readonly dir: string;
+  readonly mounts: string | null;
 }
 
 const SCHEMA = 'holdfast.image/1';
 const DATA = 'data';
 const FACTS = 'image.json';
-const MOST_FACTS_BYTES = 4096;
+const MOST_FACTS_BYTES = 16 * 1024;
 const OWNER = 'owner-';
 const HANDED_OVER = 'handed-over-';
 /** What is on its way out: nobody looks into it. */
 const GONE = 'gone-';
 
+export interface ImageFacts {
+  readonly ranks: number;
+  /** This process, as a mark on what it has begun. */
+  readonly owner: string | null;
+  /** The run's folder. */
+  readonly dir: string;
+}
+
 /** Makes the folder of a save; the stage is there. */
-export function makeImage(stage: string, identity: SaveIdentity, ranks: number, owner: string | null): Image {
+export function makeImage(stage: string, identity: SaveIdentity, { ranks, owner, dir }: ImageFacts): Image {
   const folder = join(stage, `${identity.attempt}-${identity.save}`);
   const data = join(folder, DATA);
   const { run, attempt, save, step, worldSize } = identity;
-  mkdirSync(folder, { mode: 0o700 });
+  // Whoever tidies up may have taken the empty folder of the run away a moment ago.
+  mkdirSync(folder, { mode: 0o700, recursive: true });
   if (owner !== null) writeFileSync(join(folder, `${OWNER}${owner}`), '');
-  writeFileSync(join(folder, FACTS), `${JSON.stringify({ schema: SCHEMA, run, attempt, save, step, worldSize, ranks })}\n`);
+  const home = { dir, mounts: ownMounts() };
+  writeFileSync(join(folder, FACTS), `${JSON.stringify({ schema: SCHEMA, run, attempt, save, step, worldSize, ranks, ...home })}\n`);
   mkdirSync(data);
-  return { run, attempt, save, step, worldSize, ranks, folder, data };
+  return { run, attempt, save, step, worldSize, ranks, dir, mounts: home.mounts, folder, data };
+}
+
+/** Which file systems this process sees; null where nobody can tell. */
+function ownMounts(): string | null {
+  try {
+    return readlinkSync('/proc/self/ns/mnt');
+  } catch {
+    return null;
+  }
+}
+
+/** True when it is certain that nobody will ever ask for it: its run's folder is gone, for whoever sees what we see, and its owners are dead. */
+export function isOrphaned({ folder, dir, mounts }: Image, self: string | null): boolean {
+  if (mounts === null || mounts !== ownMounts() || existsSync(dir)) return false;
+  const owners = readdirSync(folder).filter((name) => name.startsWith(OWNER));
+  return owners.length > 0 && owners.every((name) => isDead(name.slice(OWNER.length), self));
 }
 
 /** The file that a rank makes when it has written its part: from then on the save can be sealed, whoever has died meanwhile. */
@@ -74,9 +103,9 @@ function readImage(folder: string): Image | null {
     const json = parseJson(readText(file));
     if (!json.ok || !isObject(json.value) || json.value['schema'] !== SCHEMA) return null;
     const identity = readIdentity(json.value);
-    const { ranks } = json.value;
-    if ('reason' in identity || !isCount(ranks) || ranks < 1) return null;
-    return { ...identity, ranks, folder, data: join(folder, DATA) };
+    const { ranks, dir, mounts } = json.value;
+    if ('reason' in identity || !isCount(ranks) || ranks < 1 || typeof dir !== 'string') return null;
+    return { ...identity, ranks, dir, mounts: typeof mounts === 'string' ? mounts : null, folder, data: join(folder, DATA) };
   } catch {
     return null;
   }

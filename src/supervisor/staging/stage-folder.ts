@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, realpathSync, rmdirSync, statfsSync, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, realpathSync, rmdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { HoldfastError, systemCode } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
@@ -23,6 +23,7 @@ export interface StageFolder {
 const TMPFS = 0x0102_1994;
 const RAMFS = 0x8584_58f6;
 const SHARED_MEMORY = '/dev/shm';
+const PREFIX = 'holdfast-';
 /** What every pod gets unless it asks for more: data loaders need all of it. */
 const POD_SHARED_BYTES = 64 * 1024 * 1024;
 
@@ -45,7 +46,13 @@ function folderIn(parent: string, { run, path }: { readonly run: string; readonl
     .update(`${run}\0${realpathSync(path)}`)
     .digest('hex')
     .slice(0, 24);
-  return { parent, path: join(parent, `holdfast-${name}`), isShared };
+  return { parent, path: join(parent, `${PREFIX}${name}`), isShared };
+}
+
+/** The folders of other runs beside this one's. */
+export function otherStages({ parent, path }: StageFolder): readonly string[] {
+  const names = readdirSync(parent).filter((name) => name.startsWith(PREFIX) && /^[0-9a-f]{24}$/.test(name.slice(PREFIX.length)));
+  return names.map((name) => join(parent, name)).filter((other) => other !== path);
 }
 
 /** What is kept there counts on being gone when the machine restarts: nothing in it is ever synced. */

@@ -5,12 +5,15 @@ import { admitStage } from '../../domain/stage-admission.ts';
 import type { Book } from '../book.ts';
 import { type Image, makeImage } from './image.ts';
 import { memoryFacts } from './memory-facts.ts';
+import { sweepStages } from './sweep-stages.ts';
 import { findStageFolder, makeStageFolder, type StageFolder, type StageWish } from './stage-folder.ts';
 
 /** The memory for the saves of a run; null: there is none, or none is wanted. A named place that cannot be used is an error. */
 export function openStage(wish: StageWish, store: OpenStore, book: Book): Stage | null {
   const folder = findStageFolder(wish, store);
-  return folder === null ? null : new Stage(folder, store, book);
+  if (folder === null) return null;
+  void sweepStages(folder, store.owner);
+  return new Stage(folder, store, book);
 }
 
 /** What a save that could go to memory looks like. */
@@ -28,13 +31,13 @@ export interface StageRequest {
  */
 export class Stage {
   readonly folder: StageFolder;
-  readonly #owner: string | null;
+  readonly #store: OpenStore;
   readonly #book: Book;
   readonly #told = new Set<string>();
 
-  constructor(folder: StageFolder, { owner }: OpenStore, book: Book) {
+  constructor(folder: StageFolder, store: OpenStore, book: Book) {
     this.folder = folder;
-    this.#owner = owner;
+    this.#store = store;
     this.#book = book;
   }
 
@@ -44,7 +47,7 @@ export class Stage {
       const admission = admitStage({ lastBytes, ...memoryFacts(this.folder, pids) });
       if (admission.isAdmitted) {
         makeStageFolder(this.folder);
-        return makeImage(this.folder.path, save, pids.length, this.#owner);
+        return makeImage(this.folder.path, save, { ranks: pids.length, owner: this.#store.owner, dir: this.#store.path });
       }
       if (admission.why !== 'unmeasured') this.#tell(admission.why, admission.reason);
     } catch (thrown) {
