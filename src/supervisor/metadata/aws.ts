@@ -1,7 +1,7 @@
 import { isArray, isObject, type Json, parseJson } from '../../checkpoint/json.ts';
 import type { Clock } from '../../core/clock.ts';
 import { excerpt } from '../../core/printable.ts';
-import type { Answer } from './client.ts';
+import type { Answer } from './answer.ts';
 import { type Ask, instantOf, type MetadataService, type Told } from './service.ts';
 import { nonsense, unreachable } from './trouble.ts';
 
@@ -99,8 +99,8 @@ export function openAws(ask: Ask, clock: Clock): MetadataService {
 
 /** How long a token lasts, as the service says; a second when it does not. */
 function secondsOf({ headers }: Answer): number {
-  const text = headers[TTL_HEADER];
-  const seconds = typeof text === 'string' && /^\d{1,6}$/.test(text) ? Number(text) : 1;
+  const text = headers.get(TTL_HEADER) ?? '';
+  const seconds = /^\d{1,6}$/.test(text) ? Number(text) : 1;
   return Math.min(seconds, TTL_SECONDS);
 }
 

@@ -1,7 +1,8 @@
-import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import type { Clock } from '../../core/clock.ts';
 import { systemCode, toError } from '../../core/errors.ts';
-import { MetadataTrouble, nonsense, unreachable } from './trouble.ts';
+import { type Answer, readAnswer } from './answer.ts';
+import { MetadataTrouble, unreachable } from './trouble.ts';
 
 export interface Question {
   readonly path: string;
@@ -10,26 +11,13 @@ export interface Question {
   readonly timeoutMs: number;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-/** Real answers have some hundred bytes. */
-const MAX_BODY_BYTES = 64 * 1024;
-const MAX_HEADER_BYTES = 16 * 1024;
-const MAX_SOCKETS = 4;
-
 /**
  * Asks one address, and nobody else: no proxy of the environment is used, no redirect is followed. Whatever answers is hostile: its time and
- * its bytes are bounded.
+ * its bytes are bounded. A connection for each question, and no HTTP of the runtime, which would take a sixth of the supervisor's memory.
  */
 export class MetadataClient {
   readonly #origin: URL;
   readonly #clock: Clock;
-  // An agent of its own: the global one can be told to use the proxies of the environment.
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS });
 
   constructor(origin: string, clock: Clock) {
     this.#origin = new URL(origin);
@@ -57,32 +45,48 @@ export class MetadataClient {
     }
   }
 
-  close(): void {
-    this.#agent.destroy();
-  }
-
-  #exchange({ path, method = 'GET', headers }: Question, signal: AbortSignal): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      const asked = request(
-        new URL(path, this.#origin),
-        { method, headers, agent: this.#agent, signal, maxHeaderSize: MAX_HEADER_BYTES },
-        (answer) => {
-          readBody(answer).then((body) => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body }), reject);
-        },
-      );
-      asked.on('error', reject);
-      asked.end();
-    });
+  async #exchange(question: Question, signal: AbortSignal): Promise<Answer> {
+    const { hostname, port } = this.#origin;
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 80 : Number(port) });
+    const abort = (): void => void socket.destroy(toError(signal.reason));
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      socket.write(formatQuestion(question, this.#origin.host));
+      return await hear(socket);
+    } finally {
+      signal.removeEventListener('abort', abort);
+      // What comes of it now is nobody's business.
+      socket.on('error', () => {});
+      socket.destroy();
+    }
   }
 }
 
-async function readBody(answer: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of answer as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    if (bytes > MAX_BODY_BYTES) throw nonsense(`more than ${MAX_BODY_BYTES} bytes`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString('utf8');
+function hear(socket: Socket): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    let bytes = Buffer.alloc(0);
+    const read = (isEnded: boolean): void => {
+      try {
+        const answer = readAnswer(bytes, isEnded);
+        if (answer !== null) resolve(answer);
+      } catch (thrown) {
+        reject(toError(thrown));
+        socket.destroy();
+      }
+    };
+    socket.on('data', (piece) => {
+      bytes = Buffer.concat([bytes, piece]);
+      read(false);
+    });
+    socket.on('end', () => read(true));
+    socket.on('error', reject);
+    socket.on('close', () => reject(unreachable('the connection was closed')));
+  });
+}
+
+/** Names and values are our own, or were checked to be what a header may hold. */
+function formatQuestion({ path, method = 'GET', headers }: Question, host: string): string {
+  const lines = Object.entries({ Host: host, Connection: 'close', 'Content-Length': method === 'PUT' ? '0' : '', ...headers });
+  const head = lines.flatMap(([name, value]) => (value === '' ? [] : [`${name}: ${value}\r\n`])).join('');
+  return `${method} ${path} HTTP/1.1\r\n${head}\r\n`;
 }

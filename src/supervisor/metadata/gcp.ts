@@ -1,7 +1,7 @@
 import { excerpt } from '../../core/printable.ts';
 import type { Ask, Channel, MetadataService, Told } from './service.ts';
 import { nonsense, unreachable } from './trouble.ts';
-import type { Answer } from './client.ts';
+import type { Answer } from './answer.ts';
 
 const FLAVOR = 'Google';
 const ROOT = '/computeMetadata/v1/instance/';
@@ -30,7 +30,7 @@ export function openGcp(ask: Ask): MetadataService {
   async function get(path: string, signal: AbortSignal, waitMs = 0): Promise<Answer> {
     const question = { path: ROOT + path, headers: { 'Metadata-Flavor': FLAVOR }, timeoutMs: ANSWER_MS + waitMs };
     const answer = await ask(question, signal);
-    if (answer.headers['metadata-flavor'] !== FLAVOR) throw nonsense(`no header Metadata-Flavor: ${FLAVOR}`);
+    if (answer.headers.get('metadata-flavor') !== FLAVOR) throw nonsense(`no header Metadata-Flavor: ${FLAVOR}`);
     if (answer.status !== 200 && answer.status !== 404) throw unreachable(`status ${answer.status}`);
     return answer;
   }
@@ -66,6 +66,7 @@ export function openGcp(ask: Ask): MetadataService {
   }
 }
 
-function tagOf({ headers: { etag } }: Answer): string | null {
+function tagOf({ headers }: Answer): string | null {
+  const etag = headers.get('etag');
   return etag !== undefined && /^[\w-]{1,100}$/.test(etag) ? etag : null;
 }

@@ -1,6 +1,7 @@
 import type { NodeKind } from '../../domain/effective-grace.ts';
 import type { Cause } from '../../domain/notice.ts';
-import type { Answer, Question } from './client.ts';
+import type { Answer } from './answer.ts';
+import type { Question } from './client.ts';
 
 /** What a service says is coming, as of now. */
 export interface Told {

@@ -49,8 +49,6 @@ export async function watchMetadata(wish: NonNullable<MetadataWish>, world: Meta
     await Promise.all([noteKind(service, world, complain), ...service.channels.map((channel) => follow(channel, world, complain))]);
   } catch (thrown) {
     if (!world.signal.aborted) throw thrown;
-  } finally {
-    client.close();
   }
 }
 
