@@ -1,4 +1,5 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readLedger } from '../../src/ledger/reader.ts';
@@ -98,6 +99,20 @@ describe('a run that ships', () => {
     expect(pointerOf(remote)).toMatchObject({ attempt: 2, step: eventsOf(dir, 'attempt-ended').at(-1)?.lastGoodStep });
   });
 
+  it('gets a copy through, however slowly, although retention lets go of each save as soon as the next is sealed', async () => {
+    using folder = tempFolder();
+    const [dir, remote] = [join(folder.path, 'run'), join(folder.path, 'copies')];
+    // Two seconds for a copy, and many saves meanwhile.
+    const args = ['--dir', dir, '--ship', `file://${remote}`, '--ship-limit', '1MiB/s', '--every', '20steps', '--keep', '1'];
+    const run = new Supervised({ args, command: ['python3', BULKY, '1000000'] });
+    const shipped = Number(/shipped step (\d+)/.exec(await run.line(/shipped step \d+/))?.[1]);
+    run.signal('SIGTERM');
+    expect((await run.ended).code).toBe(143);
+    expect(eventsOf(dir, 'shipped')[0]?.step).toBe(shipped);
+    // It was let go of afterwards: nothing stays pinned.
+    expect(readdirSync(join(dir, '.holdfast/pins'))).toEqual([]);
+  });
+
   it('does not begin under the copies of another run', async () => {
     using folder = tempFolder();
     const [one, other, remote] = [join(folder.path, 'one'), join(folder.path, 'other'), join(folder.path, 'copies')];
@@ -108,6 +123,28 @@ describe('a run that ships', () => {
     expect((await new Supervised({ args: ['--dir', other, '--every', '20steps'], command: short }).ended).code).toBe(0);
     const { code, stdout, stderr } = await new Supervised({ args: ['--dir', other, '--ship', `file://${remote}`], command: short }).ended;
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining('REMOTE_CONFLICT') as string });
+  });
+});
+
+describe('a store that never answers', () => {
+  it('does not keep a run from ending that is told to before its trainer was started', async () => {
+    using folder = tempFolder();
+    const connected = Promise.withResolvers<void>();
+    const server = createServer(() => connected.resolve());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
+    const env = {
+      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`,
+      AWS_ACCESS_KEY_ID: 'a',
+      AWS_SECRET_ACCESS_KEY: 'b',
+      AWS_REGION: 'us-east-1',
+    };
+    const run = new Supervised({ args: ['--dir', join(folder.path, 'run'), '--ship', 's3://checkpoints/run'], command: ['true'], env });
+    await connected.promise;
+    run.signal('SIGTERM');
+    expect((await run.ended).code).toBe(143);
+    server.close();
   });
 });
 

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { readShipped } from '../../checkpoint/ship/shipped.ts';
 import { bytesOf } from '../../checkpoint/store/prune.ts';
 import { scan } from '../../checkpoint/store/scan.ts';
-import type { Store } from '../../checkpoint/store/store.ts';
+import type { OpenStore } from '../../checkpoint/store/store.ts';
 import { formatBytes } from '../../core/bytes.ts';
 import { formatDuration } from '../../core/duration.ts';
 import { toError } from '../../core/errors.ts';
@@ -11,11 +11,12 @@ import { decideLastShip } from '../../domain/last-ship.ts';
 import type { Book } from '../book.ts';
 import { bounded } from '../bounded.ts';
 import type { Notices } from '../notices.ts';
+import { releaseHeld } from './hold.ts';
 import type { FromShip, ShipWork, ToShip } from './messages.ts';
 import type { ShipSettings } from './settings.ts';
 
 export interface ShipperOptions {
-  readonly store: Store;
+  readonly store: OpenStore;
   readonly ship: ShipSettings;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly book: Book;
@@ -177,9 +178,13 @@ export class Shipper {
 
   async #stop(): Promise<void> {
     const exited = new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()));
-    if (this.#isDead) return;
-    this.#tell('stop');
-    await bounded(exited, STOP_MS, this.#options.store.clock);
-    await this.#worker.terminate();
+    const { store } = this.#options;
+    if (!this.#isDead) {
+      this.#tell('stop');
+      await bounded(exited, STOP_MS, store.clock);
+      await this.#worker.terminate();
+    }
+    // What a thread that had to be ended was sending is not sent any more.
+    releaseHeld(store);
   }
 }

@@ -4,10 +4,11 @@ import { shipCheckpoint } from '../../checkpoint/ship/ship.ts';
 import { readShipped } from '../../checkpoint/ship/shipped.ts';
 import { bytesOf } from '../../checkpoint/store/prune.ts';
 import { scan, type SealedCheckpoint } from '../../checkpoint/store/scan.ts';
-import { readRun, type Store } from '../../checkpoint/store/store.ts';
+import { openRun, type OpenStore, readRun, type Store } from '../../checkpoint/store/store.ts';
 import { realClock } from '../../core/clock.ts';
 import { HoldfastError, toError } from '../../core/errors.ts';
 import { createRng, randomSeed } from '../../core/rng.ts';
+import { holdWhileSent, releaseHeld } from './hold.ts';
 import type { FromShip, ShipWork, ToShip } from './messages.ts';
 import { openShipStore, PARALLEL, shipLimit } from './settings.ts';
 
@@ -44,6 +45,7 @@ parentPort?.on('message', ({ type, id }: ToShip) => {
 
 /** Sends the newest sealed checkpoint, one at a time; what was sealed meanwhile is looked for afterwards. */
 async function shipOn(): Promise<void> {
+  releaseHeld(openRun(dir, { clock }));
   let failures = 0;
   while (!over.signal.aborted) {
     // Whatever is told from here on makes the pause below end at once.
@@ -70,7 +72,7 @@ async function pause(ms: number): Promise<void> {
 async function sendNewest(id: number): Promise<'sent' | 'failed' | 'nothing'> {
   let step: number | null = null;
   try {
-    const store = readRun(dir, { clock });
+    const store = openRun(dir, { clock });
     const [newest] = scan(store).sealed;
     if (newest === undefined || isThere(store, newest)) return 'nothing';
     ({ step } = newest.manifest);
@@ -102,11 +104,12 @@ function wasRotated(thrown: unknown, step: number | null): boolean {
   }
 }
 
-async function send(store: Store, checkpoint: SealedCheckpoint): Promise<void> {
+async function send(store: OpenStore, checkpoint: SealedCheckpoint): Promise<void> {
   const stop = new AbortController();
   sending = { stop, isUnwanted: false };
   const journal = openJournal(dir, ship.location.url);
   const remote = openShipStore(ship, { clock, env, memory: journal, signal: stop.signal });
+  const letGo = holdWhileSent(store, checkpoint);
   let toldMs = 0;
   try {
     const shipped = await shipCheckpoint(checkpoint, {
@@ -121,6 +124,7 @@ async function send(store: Store, checkpoint: SealedCheckpoint): Promise<void> {
     sent.add(save);
     say({ type: 'shipped', step, bytes, sentBytes, totalMs: durationMs });
   } finally {
+    letGo();
     await remote[Symbol.asyncDispose]();
   }
 }
