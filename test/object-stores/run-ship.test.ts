@@ -1,0 +1,52 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readLedger } from '../../src/ledger/reader.ts';
+import { ROOT, runProcess } from '../support/run-process.ts';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+import { findServers, type Server, type ServerName, startServer } from './servers.ts';
+
+const EXAMPLE = join(ROOT, 'examples/stdlib/train.py');
+/** Long enough that it cannot be over before it is interrupted. */
+const LONG_RUN = ['python3', EXAMPLE, '3000', '0.002'];
+
+const found = findServers();
+const binaries = 'folder' in found ? found.folder : '';
+
+describe.skipIf('reason' in found).each(['minio', 'fake-gcs-server'] as const)('a run that ships to %s', (name: ServerName) => {
+  let server: Server;
+  let twin: string;
+  beforeAll(async () => {
+    server = await startServer(binaries, name);
+    const env = { PATH: process.env['PATH'], PYTHONPATH: join(ROOT, 'python') };
+    twin = (await runProcess('python3', LONG_RUN.slice(1), { env })).stdout.trim().split('\n').at(-1) ?? '';
+  });
+  afterAll(() => server?.[Symbol.asyncDispose]());
+
+  it('goes on where it was when its node and its disk are gone, killed without a warning, to the same weights', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const args = ['--dir', dir, '--ship', `${server.scheme}://${server.bucket}/run`, '--every', '100steps'];
+    const run = new Supervised({ args, command: LONG_RUN, env: server.env });
+    const shipped = Number(/shipped step (\d+)/.exec(await run.line(/shipped step \d{3,}/))?.[1]);
+    const pid = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'trainer-started' ? [event.pid] : []))[0] ?? 0;
+    run.kill();
+    process.kill(pid, 'SIGKILL');
+    await run.ended;
+    rmSync(dir, { recursive: true });
+
+    const second = await new Supervised({ args, command: LONG_RUN, env: server.env }).ended;
+    expect({ code: second.code, end: second.stdout.split('\n').at(-1), stderr: second.stderr }).toEqual({
+      code: 0,
+      end: twin,
+      stderr: expect.stringContaining('shipped step 2900') as string,
+    });
+    const [start] = readLedger(dir).events.flatMap(({ event, attempt }) =>
+      event.kind === 'attempt-started' ? [{ ...event, attempt }] : [],
+    );
+    expect(start).toMatchObject({ attempt: 2 });
+    expect(start?.resumeStep).toBeGreaterThanOrEqual(shipped);
+    expect(second.stdout).toContain(`from step ${(start?.resumeStep ?? 0) + 1}\n`);
+  });
+});
