@@ -53,6 +53,8 @@ interface SupervisedOptions {
 /** `holdfast run`, started; everything it and its trainer print can be waited for. */
 export class Supervised {
   readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
+  /** Earlier than {@link ended} where something it has started lives on and could still print. */
+  readonly died: Promise<void>;
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #isFirst: boolean;
   readonly #lines: string[] = [];
@@ -69,6 +71,7 @@ export class Supervised {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const [stdout, stderr] = [this.#keep(this.#child.stdout), this.#keep(this.#child.stderr)];
+    this.died = new Promise((resolve) => this.#child.on('exit', () => resolve()));
     this.ended = new Promise((resolve, reject) => {
       this.#child.on('error', reject);
       this.#child.on('close', (code) => {

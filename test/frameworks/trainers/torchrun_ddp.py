@@ -2,10 +2,13 @@
 
 family: torch
 
-Prints the weights at the end, as bits, so that an interrupted run can be compared with one that never was.
+Prints the weights at the end, as bits, so that an interrupted run can be compared with one that never was. A state that is not of the step it
+is resumed as, or not of the rank that reads it, ends the rank with "bad". With a second argument, a file, its first eight bytes are the newest
+step of the first rank, so that whoever kills it knows how far it was.
 """
 
 import hashlib
+import os
 import sys
 
 import torch
@@ -14,6 +17,7 @@ import torch.distributed as dist
 import holdfast
 
 TOTAL = int(sys.argv[1])
+REACHED = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT) if len(sys.argv) > 2 else None
 
 torch.manual_seed(0)
 dist.init_process_group("gloo")
@@ -26,25 +30,34 @@ torch.manual_seed(1000 + rank)
 
 def load(folder):
     state = torch.load(folder / "state.pt", weights_only=True)
+    own = torch.load(folder / f"rng-{rank}.pt", weights_only=True)
+    loaded.update(step=state["step"], own=own["step"])
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
-    torch.set_rng_state(torch.load(folder / f"rng-{rank}.pt", weights_only=True))
+    torch.set_rng_state(own["rng"])
 
 
+loaded = {}
 run = holdfast.attach()
 start = run.resume(load)
-print(f"start {rank} {start}", flush=True)
+if any(step != start - 1 for step in loaded.values()):
+    print(f"bad {rank} {start} {loaded}", flush=True)
+    sys.exit(70)
+print(f"start {rank} {start} {os.getpid()}", flush=True)
 for step in range(start, TOTAL):
     inputs = torch.randn(4, 8)
     loss = (parallel(inputs) - inputs.sum(1, keepdim=True)).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
+    if rank == 0 and REACHED is not None:
+        os.pwrite(REACHED, step.to_bytes(8, "little"), 0)
     if run.step(step, loss=loss.item()):
         with run.save(step) as folder:
-            torch.save(torch.get_rng_state(), folder / f"rng-{rank}.pt")
+            torch.save({"step": step, "rng": torch.get_rng_state()}, folder / f"rng-{rank}.pt")
             if rank == 0:
-                torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, folder / "state.pt")
+                state = {"step": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+                torch.save(state, folder / "state.pt")
     if rank == 0 and step == start + 20:
         print("ready", flush=True)
 run.finish()

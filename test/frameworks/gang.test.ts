@@ -1,0 +1,95 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { lastGood } from '../../src/checkpoint/store/last-good.ts';
+import { readRun } from '../../src/checkpoint/store/store.ts';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+import { FRAMEWORKS, familyOf, installFrameworks } from './support/python.ts';
+
+const SCRIPT = 'trainers/torchrun_ddp.py';
+const NODES = 2;
+/** After the last resume. */
+const STEPS = 500;
+
+let torchrun: string;
+let running: Supervised[] = [];
+
+/** A port that nobody uses right now; both nodes meet there. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** One supervisor and one torchrun for each node, which find each other through torchrun's own rendezvous. */
+async function startNodes(dir: string, steps: number): Promise<readonly Supervised[]> {
+  const port = await freePort();
+  const launch = ['--nproc-per-node=1', '--rdzv-backend=c10d', `--rdzv-endpoint=127.0.0.1:${port}`, '--rdzv-id=job'];
+  const nodes = Array.from({ length: NODES }, (_, node) => {
+    const args = ['--dir', dir, '--every', '1h', '--grace', '120s', '--nodes', String(NODES), '--node-rank', String(node)];
+    const command = [torchrun, `--nnodes=${NODES}`, ...launch, join(FRAMEWORKS, SCRIPT), String(steps)];
+    return new Supervised({ args, command, env: { OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '', HOLDFAST_NODE: `node-${node}` } });
+  });
+  running = [...running, ...nodes];
+  return nodes;
+}
+
+/** It may have ended meanwhile. */
+function tell(run: Supervised): void {
+  try {
+    run.signal('SIGTERM');
+  } catch {
+    // So it has.
+  }
+}
+
+/** What the ranks print at their end, of all nodes: the checksum of their weights. */
+async function finishedOn(nodes: readonly Supervised[]): Promise<readonly string[]> {
+  const ends = await Promise.all(nodes.map(({ ended }) => ended));
+  expect(ends.map(({ code, stderr }) => (code === 0 ? code : stderr))).toEqual([0, 0]);
+  return ends
+    .flatMap(({ stdout }) => stdout.split('\n'))
+    .filter((line) => line.startsWith('finished'))
+    .sort();
+}
+
+beforeAll(async () => {
+  const python = (await installFrameworks([familyOf(SCRIPT)])).get(familyOf(SCRIPT)) ?? '';
+  torchrun = join(dirname(python), 'torchrun');
+});
+
+afterEach(async () => {
+  const left = running;
+  running = [];
+  for (const run of left) tell(run);
+  await Promise.all(left.map(({ ended }) => ended));
+});
+
+describe('data-parallel training on two nodes, each with a torchrun and a supervisor of its own', () => {
+  it('flushes one checkpoint of all ranks when one node alone is told to end, and goes on from it to the same weights', async () => {
+    using folder = tempFolder();
+    const [dir, twin] = [join(folder.path, 'run'), join(folder.path, 'twin')];
+    const first = await startNodes(dir, 1_000_000);
+    await Promise.race(first.map((run) => run.line(/^ready/)));
+    first[1]?.signal('SIGTERM');
+    await Promise.all(first.map((run) => run.line(/sealed step/)));
+    // Without the other node its ranks cannot go on: it ends by itself, or is told to.
+    if (first[0] !== undefined) tell(first[0]);
+    const codes = await Promise.all(first.map(async (run) => (await run.ended).code));
+    expect(codes).toEqual([expect.toSatisfy((code) => code !== 0), 143]);
+    const { checkpoint } = await lastGood(readRun(dir), { level: 'deep' });
+    expect(checkpoint?.manifest.receipts.map(({ rank }) => rank)).toEqual([0, 1]);
+    const step = checkpoint?.manifest.step ?? 0;
+    const again = await startNodes(dir, step + STEPS);
+    await Promise.all(again.map((run) => run.line(new RegExp(`^start [01] ${step + 1} `))));
+    const resumed = await finishedOn(again);
+    const uninterrupted = await finishedOn(await startNodes(twin, step + STEPS));
+    expect(resumed).toHaveLength(NODES);
+    expect(resumed).toEqual(uninterrupted);
+  });
+});
