@@ -26,6 +26,7 @@ class Batches:
         self._seed: Optional[int] = None
         self._is_fresh = True
         self._is_loaded = False
+        # As they were when this epoch began.
         self._generators: List[torch.Tensor] = []
         self.epoch = 0
         """The epoch that is being read, from 0."""
@@ -36,9 +37,12 @@ class Batches:
         return len(self._source)
 
     def __iter__(self) -> Iterator[Any]:
+        # All of it when the first batch is asked for: an iterator that nobody draws from is no epoch.
         self._begin()
         seed = self._seed if self._seed is not None else 0
-        return self._run(self._source.open(mix(seed, self.epoch), self.epoch, self.position))
+        for batch in self._source.open(mix(seed, self.epoch), self.epoch, self.position):
+            self.position += 1
+            yield batch
 
     def forever(self) -> Iterator[Any]:
         """The batches of this epoch, the next one, and so on without end."""
@@ -49,20 +53,21 @@ class Batches:
                 raise ValueError("the loader has no batches")
 
     def state_dict(self) -> Dict[str, Any]:
-        return {"seed": self._seed, "epoch": self.epoch, "position": self.position, "generators": list(self._generators)}
+        place = {"seed": self._seed, "epoch": self.epoch, "position": self.position}
+        return {**place, "generators": list(self._generators), "generators_now": self._source.generators()}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         self._seed = state["seed"]
         self.epoch = int(state["epoch"])
         self.position = int(state["position"])
         self._generators = list(state["generators"])
+        self._source.put_generators(state["generators_now"])
         # A state from before the first batch is a fresh start.
         self._is_loaded = self._seed is not None
 
-    def leave_finished(self) -> None:
-        """When all batches of the epoch were handed out already, the next iteration is the next epoch instead of an empty one."""
-        if self._is_loaded and self.position >= len(self._source):
-            self._is_loaded = self._is_fresh = False
+    def leave(self) -> None:
+        """The next iteration is the next epoch, also when this one was loaded and could be gone on with."""
+        self._is_loaded = self._is_fresh = False
 
     def _begin(self) -> None:
         if self._seed is None:
@@ -74,11 +79,6 @@ class Batches:
             self.position = 0
             self._generators = self._source.generators()
         self._is_fresh = self._is_loaded = False
-
-    def _run(self, batches: Iterator[Any]) -> Iterator[Any]:
-        for batch in batches:
-            self.position += 1
-            yield batch
 
 
 class Source:

@@ -145,13 +145,22 @@ class TheData(unittest.TestCase):
         counts = [len(list(again)) for _ in range(again.epoch, 4)]
         self.assertEqual((counts, again.epoch), ([0, 6, 6], 3))
 
-    def test_a_finished_epoch_can_be_left_at_once(self):
+    def test_an_iterator_that_nobody_draws_from_is_no_epoch(self):
         batches = holdfast.torch.Batches(DataLoader(Numbers(), batch_size=4))
+        iter(batches)
+        next(iter(batches))
+        self.assertEqual((batches.epoch, batches.position), (0, 1))
+
+    def test_an_epoch_that_was_loaded_can_be_left_at_once(self):
+        def make():
+            return holdfast.torch.Batches(DataLoader(Numbers(), batch_size=4, shuffle=True, generator=torch.Generator().manual_seed(5)))
+
+        batches, again = make(), make()
         list(batches)
-        again = holdfast.torch.Batches(DataLoader(Numbers(), batch_size=4))
         again.load_state_dict(batches.state_dict())
-        again.leave_finished()
-        self.assertEqual((len(list(again)), again.epoch), (6, 1))
+        again.leave()
+        left = [batch.tolist() for batch in again]
+        self.assertEqual((left, again.epoch), ([batch.tolist() for batch in batches], 1))
 
     def test_a_loader_without_batches_is_an_error_and_no_endless_loop(self):
         with self.assertRaises(ValueError):
@@ -160,7 +169,7 @@ class TheData(unittest.TestCase):
     def test_the_trainers_own_numbers_are_left_alone(self):
         seed()
         batches = holdfast.torch.Batches(DataLoader(Numbers(), batch_size=4, shuffle=True))
-        batches.load_state_dict({"seed": 5, "epoch": 0, "position": 0, "generators": []})
+        batches.load_state_dict({"seed": 5, "epoch": 0, "position": 0, "generators": [], "generators_now": []})
         before = _torch_random.capture()
         list(batches)
         after = _torch_random.capture()

@@ -98,6 +98,11 @@ export class Supervised {
     }
   }
 
+  /** Everything that was printed so far, on either stream. */
+  get printed(): string {
+    return this.#lines.join('\n');
+  }
+
   /** Signals Holdfast itself, as a kubelet does: the first process of the container. */
   signal(name: NodeJS.Signals): void {
     process.kill(this.pid, name);

@@ -1,0 +1,186 @@
+"""Lightning under Holdfast, in one line: ``Trainer(callbacks=[holdfast.lightning.HoldfastCallback()])``.
+
+The callback resumes from the last good checkpoint by itself, saves when it is due (cadence, notice) and keeps what Lightning does not: the
+random numbers of every rank and the place in the data, so that a run that was interrupted in the middle of an epoch ends as one that never was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import warnings
+from pathlib import Path
+from typing import Any, Dict, Iterator, Optional
+
+try:
+    from lightning.pytorch import Callback
+except ImportError:
+    from pytorch_lightning import Callback  # type: ignore[no-redef]
+
+from . import _torch_random
+from ._run import Run, attach
+from ._torch_batches import Batches
+from ._torch_file import load, save, without_crc
+
+__all__ = ["HoldfastCallback"]
+
+_FILE = "checkpoint.ckpt"
+
+
+class HoldfastCallback(Callback):  # type: ignore[misc]
+    """Attaches when the ranks are there, and is the run's end of the supervisor from then on.
+
+    A run is finished when its steps or epochs are made; with ``finish=False`` that word is left to what follows the training.
+    """
+
+    def __init__(self, *, finish: bool = True) -> None:
+        self.run: Optional[Run] = None
+        self._finish = finish
+        self._own: Optional[Dict[str, Any]] = None
+        self._last_step = 0
+        self._is_after_validation = False
+        self._busy = contextlib.ExitStack()
+
+    def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
+        # Lightning's own launcher does not tell the rank in the environment.
+        env = {**os.environ, "RANK": str(trainer.global_rank), "WORLD_SIZE": str(trainer.world_size)}
+        self.run = attach(env)
+        self.run.resume(lambda folder: self._load(trainer, folder))
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        self._last_step = trainer.global_step
+        self._take_over_loaders(trainer)
+        if self.run is not None and self.run.is_attached:
+            _end_at_sigterm(trainer)
+
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        # The loaders are new ones where they are to be reloaded.
+        self._take_over_loaders(trainer)
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
+        if _validates_now(trainer):
+            # What the validation changes (callbacks, random numbers) belongs to this step.
+            self._is_after_validation = True
+        else:
+            self._step(trainer)
+
+    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        if self.run is not None:
+            self._busy.enter_context(self.run.busy("validation"))
+
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        self._busy.close()
+        if self._is_after_validation:
+            self._is_after_validation = False
+            self._step(trainer)
+
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        if self._finish and self.run is not None and _has_reached_its_goal(trainer):
+            self.run.finish()
+
+    def _step(self, trainer: Any) -> None:
+        step = int(trainer.global_step)
+        if self.run is None or step == self._last_step:
+            # Gradients are being accumulated: there is nothing whole to save.
+            return
+        self._last_step = step
+        loss = trainer.callback_metrics.get("loss", trainer.callback_metrics.get("train_loss"))
+        if self.run.step(step, loss=loss):
+            with self.run.save(step) as folder:
+                self._save(trainer, folder)
+
+    def _save(self, trainer: Any, folder: Path) -> None:
+        loaders = [one.batches.state_dict() for one in _loaders_of(trainer) if isinstance(one, _Loader)]
+        # Of an epoch that is over Lightning does not ask for what may be left of it.
+        is_last = bool(trainer.is_last_batch)
+        own = {"world": trainer.world_size, "random": _torch_random.capture(), "loaders": loaders, "is_last": is_last}
+        save(own, folder / f"rank-{trainer.global_rank}.pt")
+        with without_crc():
+            trainer.save_checkpoint(folder / _FILE)
+
+    def _load(self, trainer: Any, folder: Path) -> None:
+        # At this point Lightning itself restores where a strategy wants it late; optimizers and loops follow by themselves.
+        trainer._checkpoint_connector._restore_modules_and_callbacks(folder / _FILE)
+        path = folder / f"rank-{trainer.global_rank}.pt"
+        own = load(path) if path.exists() else None
+        self._own = own if own is not None and own["world"] == trainer.world_size else None
+
+    def _take_over_loaders(self, trainer: Any) -> None:
+        """Lightning's loaders, as it made them for this rank, under a cover that can begin in the middle of an epoch."""
+        before = _loaders_of(trainer)
+        if all(isinstance(one, _Loader) for one in before):
+            return
+        after = [one if isinstance(one, _Loader) else _Loader(one) for one in before]
+        own, self._own = self._own, None
+        if own is not None:
+            for loader, state in zip(after, own["loaders"]):
+                loader.batches.load_state_dict(state)
+                if own["is_last"]:
+                    loader.batches.leave()
+            after[0].restore = own["random"]
+            warnings.filterwarnings("ignore", message=".*your dataloader is not resumable.*")
+        loop = trainer.fit_loop
+        loop._combined_loader.flattened = after
+        loop._data_fetcher.setup(loop._combined_loader)
+        iter(loop._data_fetcher)
+
+
+class _Loader:
+    """One of Lightning's loaders; everything that it asks of it but the batches comes from the original."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+        self.batches = Batches(loader)
+        self.restore: Optional[Dict[str, Any]] = None
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_loader", "state_dict", "load_state_dict"):
+            raise AttributeError(name)
+        return getattr(self._loader, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._run(iter(self.batches))
+
+    def _run(self, batches: Iterator[Any]) -> Iterator[Any]:
+        # As late as possible: hooks of the start of training may have drawn something.
+        restore, self.restore = self.restore, None
+        if restore is not None:
+            _torch_random.restore(restore)
+        yield from batches
+
+
+def _loaders_of(trainer: Any) -> Any:
+    combined = trainer.fit_loop._combined_loader
+    return [] if combined is None else combined.flattened
+
+
+def _validates_now(trainer: Any) -> bool:
+    loop = trainer.fit_loop
+    return bool(loop.epoch_loop._should_check_val_fx(loop._data_fetcher))
+
+
+def _has_reached_its_goal(trainer: Any) -> bool:
+    if getattr(trainer, "received_sigterm", False):
+        return False
+    steps, epochs = trainer.max_steps, trainer.max_epochs
+    has_made_steps = steps is not None and steps > 0 and trainer.global_step >= steps
+    has_made_epochs = epochs is not None and epochs > 0 and trainer.fit_loop.epoch_progress.current.processed >= epochs
+    return has_made_steps or has_made_epochs
+
+
+def _end_at_sigterm(trainer: Any) -> None:
+    """The supervisor sends SIGTERM when the last save is sealed: it means the end.
+
+    Lightning would go on to the end of the batch, and with several ranks start a broadcast from within the signal handler, in the middle of
+    whatever collective is going on: that hangs, or mixes their data.
+    """
+    handler = signal.getsignal(signal.SIGTERM)
+    if type(handler).__module__.partition(".")[0] not in ("lightning", "pytorch_lightning"):
+        return
+    before = getattr(trainer._signal_connector, "_original_handlers", {}).get(signal.SIGTERM)
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)

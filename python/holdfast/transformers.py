@@ -1,0 +1,115 @@
+"""The Hugging Face Trainer under Holdfast, in one line: ``holdfast.transformers.train(trainer)`` instead of ``trainer.train()``.
+
+Saves are made when they are due (cadence, notice), by the Trainer itself and in its own format, after the evaluation of the step if there is
+one. The Trainer's own ``save_strategy`` goes on as it is told; ``save_strategy="no"`` saves twice the work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any, Iterator, List, Optional
+
+from transformers import Trainer, TrainerCallback
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+
+from ._run import Run, attach
+from ._torch_file import without_crc
+
+__all__ = ["HoldfastCallback", "train"]
+
+
+def train(trainer: Trainer, *, finish: bool = True, **options: Any) -> Any:
+    """``trainer.train(**options)``, resumed from the last good checkpoint when there is one.
+
+    The run is finished when all its steps are made. With ``finish=False`` the word is left to what follows: ``run.finish()`` of another
+    :func:`holdfast.attach`, or an ordinary exit with 0. Wanted where a script still has to do what must not be lost, as an export.
+    """
+    callback = HoldfastCallback(trainer, finish=finish)
+    last_good = callback.last_good()
+    if last_good is not None:
+        options["resume_from_checkpoint"] = str(last_good)
+    try:
+        return trainer.train(**options)
+    finally:
+        callback.detach()
+
+
+class HoldfastCallback(TrainerCallback):
+    """What :func:`train` uses: it tells the supervisor every step, and has the Trainer save when a save is due."""
+
+    def __init__(self, trainer: Trainer, *, run: Optional[Run] = None, finish: bool = True) -> None:
+        self.run = attach() if run is None else run
+        self._trainer = trainer
+        self._finish = finish
+        self._due: Optional[int] = None
+        self._wants_own = False
+        self._loss: Optional[float] = None
+        self._busy = contextlib.ExitStack()
+        self._save_own = trainer._save_checkpoint
+        trainer._save_checkpoint = self._save
+        trainer.add_callback(self)
+
+    def detach(self) -> None:
+        """The Trainer is as it was before."""
+        self._trainer._save_checkpoint = self._save_own
+        self._trainer.remove_callback(self)
+
+    def last_good(self) -> Optional[Path]:
+        """What ``trainer.train(resume_from_checkpoint=…)`` has to be given; None for a fresh start."""
+        found: List[Path] = []
+        self.run.resume(lambda folder: found.append(_inside(folder)))
+        return found[0] if found else None
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        self._loss = (logs or {}).get("loss", self._loss)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        step = int(state.global_step)
+        if self.run.step(step, loss=self._loss):
+            self._due = step
+            self._wants_own = bool(control.should_save)
+            control.should_save = True
+        if control.should_evaluate:
+            self._busy.enter_context(self.run.busy("evaluation"))
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._busy.close()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        # Whoever stopped it earlier has their reasons, and one of them is a notice: an exit with 0 will tell them apart.
+        if self._finish and state.global_step >= state.max_steps:
+            self.run.finish()
+
+    def _save(self, model: Any, trial: Any) -> None:
+        """In the place of the Trainer's own way to save, which is called when either of us wants it."""
+        due, self._due = self._due, None
+        if due is None or self._wants_own:
+            self._save_own(model, trial)
+        if due is None:
+            return
+        with self.run.save(int(self._trainer.state.global_step)) as folder, self._into(folder), without_crc():
+            self._save_own(model, trial)
+
+    @contextlib.contextmanager
+    def _into(self, folder: Path) -> Iterator[None]:
+        """The Trainer saves there, and takes it neither for a checkpoint of its own that may be rotated or pushed, nor for its best one."""
+        trainer, args = self._trainer, self._trainer.args
+        changes = {"save_strategy": "no", "save_total_limit": None, "push_to_hub": False}
+        before = {name: getattr(args, name) for name in changes}
+        changes["save_strategy"] = type(before["save_strategy"])("no")
+        trainer._get_output_dir = lambda trial: str(folder)
+        try:
+            for name, value in changes.items():
+                setattr(args, name, value)
+            yield
+        finally:
+            del trainer._get_output_dir
+            for name, value in before.items():
+                setattr(args, name, value)
+
+
+def _inside(folder: Path) -> Path:
+    """The Trainer makes a folder of its own inside the one it is given."""
+    found = sorted(folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*"))
+    return found[-1] if found else folder

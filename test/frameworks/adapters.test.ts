@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { EventKind, EventOf } from '../../src/ledger/events.ts';
+import { readLedger } from '../../src/ledger/reader.ts';
+import { ROOT, runProcess } from '../support/run-process.ts';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+import { FRAMEWORKS, familyOf, installFrameworks } from './support/python.ts';
+
+const GATE = join(FRAMEWORKS, 'adapters/gate');
+const SDK = join(ROOT, 'python');
+const ENV = { OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '', TQDM_DISABLE: '1', HF_HUB_OFFLINE: '1' };
+
+interface Subject {
+  readonly name: string;
+  readonly example: string;
+  readonly ranks: number;
+  readonly launch: 'python' | 'torchrun';
+  /** More than ranks may need to agree on one, at the pace of the life that is told to end. */
+  readonly steps: number;
+}
+
+const ALONE = { ranks: 1, launch: 'python', steps: 60 } as const;
+const TOGETHER = { ranks: 2, steps: 300 } as const;
+const SUBJECTS: readonly Subject[] = [
+  { name: 'plain torch', example: 'torch', ...ALONE },
+  { name: 'the Hugging Face Trainer', example: 'huggingface', ...ALONE },
+  { name: 'Lightning', example: 'lightning', ...ALONE },
+  { name: 'Accelerate', example: 'accelerate', ...ALONE },
+  { name: 'DCP in the background under torchrun', example: 'torchrun', launch: 'torchrun', ...TOGETHER },
+  { name: 'Lightning with two ranks of its own', example: 'lightning', launch: 'python', ...TOGETHER },
+  { name: 'Accelerate under torchrun', example: 'accelerate', launch: 'torchrun', ...TOGETHER },
+  { name: 'the Hugging Face Trainer under torchrun', example: 'huggingface', launch: 'torchrun', ...TOGETHER },
+];
+/** In the middle of an epoch of every example. */
+const TOLD_AT = 13;
+/** A step takes this long more while ranks agree, which they do within ten seconds: within two hundred steps, that is. */
+const PACE_SECONDS = '0.05';
+
+/** Many times what a life takes; a test that hangs must not hold up the others. */
+const LIFE_MS = 5 * 60_000;
+
+let python: string;
+
+function commandOf({ example, ranks, launch, steps }: Subject): readonly string[] {
+  const args = [join(ROOT, 'examples', example, 'train.py'), String(steps), ...(example === 'lightning' ? [String(ranks)] : [])];
+  return launch === 'python'
+    ? [python, ...args]
+    : [join(dirname(python), 'torchrun'), '--standalone', `--nproc-per-node=${ranks}`, ...args];
+}
+
+/** What the ranks print at their end: the checksum of their weights. */
+const weightsIn = (stdout: string): readonly string[] => stdout.match(/(?<=^finished with weights )\w+/gm) ?? [];
+
+const eventsOf = <K extends EventKind>(dir: string, kind: K): readonly EventOf<K>[] =>
+  readLedger(dir).events.flatMap(({ event }) => (event.kind === kind ? [event as EventOf<K>] : []));
+
+/** A run that nobody interrupts; without a supervisor, which must not make a difference. */
+async function twinOf(subject: Subject): Promise<readonly string[]> {
+  const [program = '', ...args] = commandOf(subject);
+  const env = { PATH: process.env['PATH'], PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: SDK, ...ENV };
+  const { code, stdout, stderr } = await runProcess(program, args, { env });
+  if (code !== 0) throw new Error(`the twin ended with ${code}:\n${stderr.slice(-4000)}`);
+  return weightsIn(stdout);
+}
+
+/** A life that stops at a step until the gate is opened. */
+function start(subject: Subject, { dir, gate, step }: Place, args: readonly string[], pace = '0'): Supervised {
+  writeFileSync(gate, '');
+  const env = { ...ENV, PYTHONPATH: `${GATE}:${SDK}`, GATE_FILE: gate, GATE_STEP: String(step), GATE_PACE: pace };
+  return new Supervised({ args: ['--dir', dir, ...args], command: commandOf(subject), env });
+}
+
+interface Place {
+  readonly dir: string;
+  readonly gate: string;
+  readonly step: number;
+}
+
+/** Told to end at the gate; the step that was flushed. */
+async function tellToEnd(subject: Subject, place: Place): Promise<number> {
+  const { dir, gate } = place;
+  const run = start(subject, place, ['--grace', '10m', '--every', '1h'], subject.ranks > 1 ? PACE_SECONDS : '0');
+  return endingWith(run, place, async () => {
+    await everyRank(run, subject);
+    run.signal('SIGTERM');
+    await run.line(/\bflush\b/);
+    rmSync(gate);
+    const { code, stderr } = await run.ended;
+    const ends = eventsOf(dir, 'flush-ended');
+    const made = ends.map(({ outcome }) => outcome);
+    expect({ code, made, stderr: code === 143 ? '' : stderr }).toEqual({ code: 143, made: ['made'], stderr: '' });
+    return ends[0]?.step ?? -1;
+  });
+}
+
+/** One rank, the last, is killed at the gate; the run starts again by itself and comes to its end. */
+async function killOnce(subject: Subject, place: Place, saved: number): Promise<readonly string[]> {
+  const run = start(subject, place, ['--restarts', '1', '--every', '10steps']);
+  return endingWith(run, place, async () => {
+    const pids = await everyRank(run, subject);
+    await run.line(new RegExp(`sealed step ${saved}\\b`));
+    process.kill(pids.at(-1) ?? 0, 'SIGKILL');
+    rmSync(place.gate);
+    const { code, stdout, stderr } = await run.ended;
+    expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
+    return weightsIn(stdout);
+  });
+}
+
+/** Whatever happens, nothing that was started lives longer than this. */
+async function endingWith<T>(run: Supervised, { dir }: Place, work: () => Promise<T>): Promise<T> {
+  const tooLong = AbortSignal.timeout(LIFE_MS);
+  const expired = once(tooLong, 'abort').then(() => {
+    throw new Error(`took longer than ${LIFE_MS} ms:\n${run.printed.slice(-4000)}`);
+  });
+  try {
+    return await Promise.race([work(), expired]);
+  } catch (thrown) {
+    run.kill();
+    for (const { pid } of eventsOf(dir, 'trainer-started')) endSession(pid);
+    throw thrown;
+  }
+}
+
+/** A trainer is the first of a session of its own, and so are its groups found. */
+function endSession(session: number): void {
+  for (const name of readdirSync('/proc')) {
+    try {
+      if (Number(readFileSync(`/proc/${name}/stat`, 'latin1').split(') ')[1]?.split(' ')[3]) === session)
+        process.kill(Number(name), 'SIGKILL');
+    } catch {
+      // No process, or one that has ended meanwhile.
+    }
+  }
+}
+
+/** Waits until all ranks stand at the gate; their processes. */
+async function everyRank(run: Supervised, { ranks }: Subject): Promise<readonly number[]> {
+  const lines = Array.from({ length: ranks }, (_, rank) => run.line(new RegExp(`^at step \\d+ rank ${rank} pid`)));
+  return (await Promise.all(lines)).map((line) => Number(/pid (\d+)/.exec(line)?.[1]));
+}
+
+beforeAll(async () => {
+  python = (await installFrameworks(['torch'])).get(familyOf('adapters/gate/sitecustomize.py')) ?? '';
+});
+
+describe('what the adapters keep', () => {
+  it('comes back, as their own tests say', async () => {
+    const env = { PATH: process.env['PATH'], PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: SDK, ...ENV };
+    const { code, stderr } = await runProcess(python, ['-W', 'ignore', '-m', 'unittest', '-q'], { cwd: join(SDK, 'tests'), env });
+    expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stderr).not.toContain('skipped');
+  });
+});
+
+describe.each(SUBJECTS)('$name', (subject) => {
+  it('told to end in the middle of an epoch, then killed, ends with the weights of a run that never was, bit for bit', async () => {
+    using folder = tempFolder();
+    const [dir, gate] = [join(folder.path, 'run'), join(folder.path, 'gate')];
+    const [twin, flushed] = await Promise.all([twinOf(subject), tellToEnd(subject, { dir, gate, step: TOLD_AT })]);
+    // Past the next save of the cadence, and not at one.
+    const saved = Math.ceil((flushed + 1) / 10) * 10;
+    const weights = await killOnce(subject, { dir, gate, step: saved + 5 }, saved);
+    expect(twin).toHaveLength(subject.ranks);
+    expect(weights).toEqual(twin);
+    expect(eventsOf(dir, 'attempt-started').map(({ resumeStep }) => resumeStep)).toEqual([null, flushed, saved]);
+  });
+});
