@@ -81,6 +81,7 @@ export class Life implements SdkListener, SaveEvents {
       retention: (gang?.nodeRank ?? 0) === 0 ? retention : null,
       events: this,
       participants: () => this.ranks.all,
+      lost: () => this.ranks.lost,
     });
   }
 

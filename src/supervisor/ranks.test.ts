@@ -27,6 +27,18 @@ describe('the ranks of a run', () => {
     expect(asked(said)).toEqual([null]);
   });
 
+  it('one that is gone while others go on is missed, until it is back or all have begun anew', () => {
+    const { ranks, all } = make(3);
+    const [first, second, third] = all as [Rank, Rank, Rank];
+    ranks.remove(second);
+    expect(ranks.lost).toEqual([1]);
+    ranks.add(second);
+    expect(ranks.lost).toEqual([]);
+    for (const rank of all) ranks.remove(rank);
+    for (const rank of [first, third]) ranks.add(rank);
+    expect(ranks.lost).toEqual([]);
+  });
+
   it('several save at a step that lies ahead of the furthest, by what happens until they hear of it', () => {
     const { ranks, all, said } = make(2);
     for (const [index, rank] of all.entries()) ranks.note(rank, 100 + index, 10);

@@ -11,6 +11,8 @@ export class Ranks {
   readonly #steps = new Map<Rank, number | null>();
   /** Those that agree among themselves at which step all save, and how long that takes at most. */
   readonly #agreeing = new Map<Rank, number>();
+  /** The numbers of all that were here since the first of them came. */
+  readonly #seen = new Set<number>();
   #wanted: SaveReason | null = null;
   /** The step that several were asked to save. */
   #at: number | null = null;
@@ -23,6 +25,12 @@ export class Ranks {
 
   get count(): number {
     return this.#steps.size;
+  }
+
+  /** The numbers of those that are gone while others go on; a gang that was gone as a whole begins anew. */
+  get lost(): readonly number[] {
+    const here = new Set(this.all.map(({ rank }) => rank));
+    return [...this.#seen].filter((rank) => !here.has(rank)).sort((a, b) => a - b);
   }
 
   /** Why a save was asked for that has not begun yet; null when none was. */
@@ -48,6 +56,8 @@ export class Ranks {
   }
 
   add(rank: Rank): void {
+    if (this.count === 0) this.#seen.clear();
+    this.#seen.add(rank.rank);
     this.#steps.set(rank, null);
   }
 

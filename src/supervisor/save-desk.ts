@@ -39,6 +39,8 @@ export interface DeskOptions {
   readonly events: SaveEvents;
   /** The ranks that take part in a save that begins now. */
   readonly participants: () => readonly Rank[];
+  /** The numbers of ranks that were here and are not any more, while others go on. */
+  readonly lost: () => readonly number[];
 }
 
 /** How long ranks wait for each other at the step where all shall save. */
@@ -165,11 +167,21 @@ export class SaveDesk {
 
   #gather(rank: Rank, step: number): void {
     if (this.#stop.signal.aborted) return refuse(rank, 'SAVE_INCOMPLETE', 'no save begins any more');
+    const lost = this.#options.lost();
+    if (lost.length > 0) return this.#refuseWithout(lost, rank, step);
     const others = this.#options.participants().filter((one) => one !== rank);
     const state = { kind: 'gathering', step, here: new Set<Rank>(), all: [rank, ...others], given: new AbortController() } as const;
     this.#enter(state);
     this.#arrive(state, rank);
     if (this.#state === state && others.length > 0) void this.#boundGathering(state);
+  }
+
+  /** What is left of the ranks would write a part, which would be sealed as if it were the whole. */
+  #refuseWithout(lost: readonly number[], rank: Rank, step: number): void {
+    const message = `rank ${lost.join(', ')} is gone, and without it step ${step} would not be whole`;
+    refuse(rank, 'SAVE_INCOMPLETE', message);
+    const error = new HoldfastError('SAVE_INCOMPLETE', { message, hint: 'Every earlier checkpoint is as it was.' });
+    this.#options.events.onLost(step, error, 'failed');
   }
 
   async #boundGathering(state: State & { readonly kind: 'gathering' }): Promise<void> {
