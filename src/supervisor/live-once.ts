@@ -58,6 +58,8 @@ export interface LifeEnd extends RunEnd {
 /** How long a trainer that was replaced by a newer attempt, or what it left behind, may take to end. */
 const REST_MS = 2000;
 const FENCED_MS = 10_000;
+/** Kept for telling how it ended. */
+const TELL_MS = 100;
 
 /** One attempt, from its number to its last words. */
 export async function liveOnce(live: LiveOptions): Promise<LifeEnd> {
@@ -130,7 +132,8 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     Object.assign(current, { life, trainer });
     if (leads(options)) live.shipping?.begin(store);
     const cadence = { cadence: options.cadence, clock: store.clock, book, signal: stop.signal };
-    keepCadence(life, cadence).catch((thrown: unknown) => book.complain(thrown));
+    // Of several nodes the first says when: a save that one node asks for is made on all of them.
+    if ((options.gang?.nodeRank ?? 0) === 0) keepCadence(life, cadence).catch((thrown: unknown) => book.complain(thrown));
     live.onStarted();
     startHangWatch(live, { life, trainer, signal: stop.signal });
     const running = { ...prepared, life, trainer, watcher, fenced: fenced.promise, stop };
@@ -198,7 +201,7 @@ async function untilEnd(live: LiveOptions, running: Running): Promise<LifeEnd> {
   await settleSaves(live, life);
   const leftMs = (notices.deadline?.deadlineMs ?? Infinity) - clock.now();
   if (await trainer.endRest(clock, Math.min(REST_MS, leftMs / 2))) book.say('ended the processes that the trainer left behind');
-  await running.watcher?.finish(notices);
+  await running.watcher?.finish(notices, trainer.end !== null && 'code' in trainer.end && trainer.end.code === 0);
   const end = { saidFinished: life.saidFinished, isTerminating: notices.first !== null, trainer: trainer.end, failure };
   writeEnd({ ...live, life, attempt }, end, flush);
   return { ...end, lastGoodStep: life.measured.lastGoodStep };
@@ -228,13 +231,16 @@ async function hasGone({ life, trainer }: Running, clock: Clock): Promise<void> 
 }
 
 /** What was handed over is still sealed, as long as there is time; what was not is given up. */
-async function settleSaves({ notices }: LiveOptions, life: Life): Promise<void> {
+async function settleSaves({ notices, store }: LiveOptions, life: Life): Promise<void> {
   if (life.desk.phase === 'gathering' || life.desk.phase === 'writing')
     life.desk.abandon('the trainer ended before it had written the save');
   const over = new AbortController();
-  await Promise.race([life.desk.idle(), notices.untilDeadline(0, over.signal).catch(() => {})]);
+  await Promise.race([life.desk.idle(), notices.untilDeadline(TELL_MS, over.signal).catch(() => {})]);
   over.abort();
-  if (life.desk.phase !== 'idle') life.desk.abandon('there was no time left to seal it');
+  if (life.desk.phase === 'idle') return;
+  life.desk.abandon('there was no time left to seal it');
+  // What is being committed right now is told as what it is.
+  await bounded(life.desk.idle(), TELL_MS, store.clock);
 }
 
 async function endFenced({ trainer }: Running, { store }: LiveOptions, gone: Promise<void>): Promise<void> {

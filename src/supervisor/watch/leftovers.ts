@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import type { CheckpointReport } from '../../checkpoint/report.ts';
 import { adopt, type Adopted } from '../../checkpoint/store/adopt.ts';
 import type { Attempt } from '../../checkpoint/store/attempt.ts';
+import { checkSealed } from '../../checkpoint/store/check-sealed.ts';
 import { BESIDE_SUFFIX } from '../../checkpoint/store/layout.ts';
 import type { Manifest } from '../../checkpoint/store/manifest.ts';
 import { readManifestFile } from '../../checkpoint/store/read-seals.ts';
@@ -12,6 +14,7 @@ import { formatBytes } from '../../core/bytes.ts';
 import { formatDuration } from '../../core/duration.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import type { Book } from '../book.ts';
+import { mayStillGrow } from './finished.ts';
 import { judge } from './judge.ts';
 import { type Entry, lookAround, writtenMs } from './look.ts';
 import type { Before } from './messages.ts';
@@ -33,14 +36,13 @@ const MOST_JUDGED = 20;
  * whole save that is newer than everything sealed is sealed, for this attempt; older ones stay as they are.
  */
 export async function settleLeftovers(options: LeftoverOptions): Promise<void> {
-  const { store, book } = options;
   try {
-    const mixed = retractVoid(store, book);
+    const mixed = await retractVoid(options);
     await sealNewest(options, mixed);
   } catch (thrown) {
     options.signal.throwIfAborted();
     // What could not be put in order is not sealed; the trainer starts all the same.
-    book.complain(thrown);
+    options.book.complain(thrown);
   }
 }
 
@@ -59,8 +61,12 @@ function sealOf({ fs, run }: OpenStore, manifestFile: string): Manifest | null {
   return parsed?.ok === true && parsed.manifest.run === run && parsed.manifest.origin === 'adopted' ? parsed.manifest : null;
 }
 
-/** Takes back what does not hold; the names of those in which files of two saves lie beside each other. */
-function retractVoid(store: OpenStore, book: Book): ReadonlySet<string> {
+/**
+ * Takes back what does not hold: something was written after it was sealed, or is missing, and the bytes are not those that were sealed. Bytes that differ
+ * although nobody wrote them are another matter, and for whoever looks for the last good. Gives the names of those in which files of two
+ * saves lie beside each other.
+ */
+async function retractVoid({ store, book, signal }: LeftoverOptions): Promise<ReadonlySet<string>> {
   const { fs, path: folder } = store;
   const mixed = new Set<string>();
   const entries = lookAround(fs, folder);
@@ -71,6 +77,9 @@ function retractVoid(store: OpenStore, book: Book): ReadonlySet<string> {
     const files = manifest.files.map(({ path }) => entry.stamps.get(path));
     const isAsSealed = (stamp: string | undefined): boolean => stamp !== undefined && writtenMs(stamp) <= sealedMs;
     if (files.every(isAsSealed)) continue;
+    const root = entry.kind === 'directory' ? entry.path : folder;
+    // Times can be wrong, and a file can be touched: a seal whose every byte is there stays.
+    if ((await checkSealed(store, { ...entry, root, manifest }, 'deep', { signal })).state === 'good') continue;
     if (files.some(isAsSealed)) mixed.add(entry.name);
     retractSeal(fs, entry);
     book.say(`${entry.path} was written over, or half deleted, after it was sealed; its seal is taken back`);
@@ -83,28 +92,47 @@ function retractVoid(store: OpenStore, book: Book): ReadonlySet<string> {
   return mixed;
 }
 
+interface Whole {
+  readonly entry: Entry;
+  readonly step: number;
+}
+
 async function sealNewest(options: LeftoverOptions, mixed: ReadonlySet<string>): Promise<void> {
-  const { store, attempt, signal } = options;
+  const { store } = options;
   const found = scan(store);
   const best = found.sealed[0]?.manifest.step ?? -1;
   const loose = [...lookAround(store.fs, store.path).values()].filter(({ name, hasSeal }) => !hasSeal && !mixed.has(name));
   const newest = loose.sort((a, b) => changedMs(b) - changedMs(a)).slice(0, MOST_JUDGED);
-  const whole: { readonly entry: Entry; readonly step: number }[] = [];
+  const whole = (await finishedOf(newest, options)).filter((one) => one.step > best && !isRefused(found, one));
+  for (const { entry } of whole.sort((a, b) => b.step - a.step)) if (await sealed(entry, options)) return;
+}
+
+/** Those that are whole and finished; they are given the newest first. */
+async function finishedOf(newest: readonly Entry[], { store, signal }: LeftoverOptions): Promise<readonly Whole[]> {
+  const finished: Whole[] = [];
+  const begun = new Set<string>();
   for (const entry of newest) {
     const judged = await judge(store.path, entry, { writers: () => findWriters(), signal });
-    const step = judged.kind === 'whole' ? judged.report.step : null;
-    if (step !== null && step > best && !isRefused(found, { name: entry.name, attempt: attempt.attempt - 1, step }))
-      whole.push({ entry, step });
+    if (judged.kind !== 'whole' && judged.kind !== 'unfit') continue;
+    const { report } = judged;
+    if (judged.kind === 'whole' && report.step !== null && isFinished(report, begun)) finished.push({ entry, step: report.step });
+    begun.add(report.format?.id ?? '');
   }
-  for (const { entry } of whole.sort((a, b) => b.step - a.step)) if (await sealed(entry, options)) return;
+  return finished;
+}
+
+/** Nobody knows how its writers ended; where ranks may be missing, only that a newer one of its format was begun tells that it is finished. */
+function isFinished(report: CheckpointReport, begun: ReadonlySet<string>): boolean {
+  return !mayStillGrow(report) || begun.has(report.format?.id ?? '');
 }
 
 function changedMs({ stamps }: Entry): number {
   return Math.max(0, ...[...stamps.values()].map(writtenMs));
 }
 
-/** Somebody has rolled the run back from what an earlier attempt had made. */
-function isRefused({ rollback }: Scan, { name, attempt, step }: { name: string; attempt: number; step: number }): boolean {
+/** Somebody has rolled the run back, and nothing was sealed since: what lies there is what the run was rolled back from. */
+function isRefused({ rollback, sealed: all }: Scan, { entry: { name }, step }: Whole): boolean {
+  const attempt = Math.max(rollback?.throughAttempt ?? 0, all[0]?.manifest.attempt ?? 0);
   return isRolledBack({ name, manifest: { attempt, step } }, rollback);
 }
 

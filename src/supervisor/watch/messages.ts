@@ -21,6 +21,8 @@ export interface WatchWork {
 /** To the thread: the trainer has ended, seal what it has left, and then say so. */
 export interface ToWatch {
   readonly type: 'finish';
+  /** It ended with 0: nobody was cut off in the middle of a save. */
+  readonly isClean: boolean;
 }
 
 /** From the thread. */

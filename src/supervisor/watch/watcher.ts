@@ -55,9 +55,9 @@ export class Watcher {
   }
 
   /** The trainer and all it started have ended: what it saved last is sealed, as far as there is time. */
-  async finish(notices: Notices): Promise<void> {
+  async finish(notices: Notices, isClean: boolean): Promise<void> {
     const over = new AbortController();
-    const message: ToWatch = { type: 'finish' };
+    const message: ToWatch = { type: 'finish', isClean };
     this.#worker.postMessage(message);
     const isLate = await Promise.race([
       this.#finished.then(() => false),

@@ -10,7 +10,7 @@ import { kinOf } from '../process-table.ts';
 import { Finishing } from './finished.ts';
 import { judge } from './judge.ts';
 import { type Entry, isSame, lookAgain, lookAround } from './look.ts';
-import type { FromWatch, WatchWork } from './messages.ts';
+import type { FromWatch, ToWatch, WatchWork } from './messages.ts';
 import { retractGone, retractSeal } from './retract.ts';
 import { Tracker } from './tracker.ts';
 
@@ -30,9 +30,12 @@ const SHORTEST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
 let isOver = false;
+/** The trainer has ended, and was not cut off: what looks whole is finished. */
+let isClean = false;
 let wake = new AbortController();
-parentPort?.on('message', () => {
+parentPort?.on('message', (message: ToWatch) => {
   isOver = true;
+  ({ isClean } = message);
   wake.abort();
 });
 
@@ -99,7 +102,7 @@ async function stepWhenFinished(entry: Entry, writers: () => ReturnType<typeof f
       tellOnce('weights', `${entry.path} has no optimizer state: nothing could go on from it, and it is not sealed`);
     return null;
   }
-  return isLast || finishing.isFinished(entry, report, clock.monotonic()) ? (report.step ?? 0) : null;
+  return (isLast && isClean) || finishing.isFinished(entry, report, clock.monotonic()) ? (report.step ?? 0) : null;
 }
 
 async function seal(entry: Entry): Promise<void> {
