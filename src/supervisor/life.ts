@@ -134,7 +134,7 @@ export class Life implements SdkListener, SaveEvents {
         if (rank === this.ranks.all[0]) this.#progress(message.step, message.metrics['loss'] ?? null, now);
         break;
       case 'begin':
-        this.desk.begin(rank, message.step);
+        this.#begin(rank, message.step);
         break;
       case 'saved':
         this.desk.handOver(rank, message.save);
@@ -155,6 +155,16 @@ export class Life implements SdkListener, SaveEvents {
       case 'finish':
         this.#finish(rank);
         break;
+    }
+  }
+
+  /** A rank waits for the answer: it gets one whatever happens here. */
+  #begin(rank: Rank, step: number): void {
+    try {
+      this.desk.begin(rank, step);
+    } catch (thrown) {
+      rank.send({ type: 'refused', code: 'INTERNAL', reason: 'the supervisor failed to begin it' });
+      throw thrown;
     }
   }
 
