@@ -22,8 +22,8 @@ __all__ = ["HoldfastCallback", "train"]
 def train(trainer: Trainer, *, finish: bool = True, **options: Any) -> Any:
     """``trainer.train(**options)``, resumed from the last good checkpoint when there is one.
 
-    The run is finished when all its steps are made. With ``finish=False`` the word is left to what follows: ``run.finish()`` of another
-    :func:`holdfast.attach`, or an ordinary exit with 0. Wanted where a script still has to do what must not be lost, as an export.
+    The run is finished when all its steps are made. With ``finish=False`` an ordinary exit with 0 is the word: wanted where a script still has
+    to do what must not be lost, as an export.
     """
     callback = HoldfastCallback(trainer, finish=finish)
     last_good = callback.last_good()
