@@ -32,6 +32,17 @@ describe('the measurements of a life', () => {
     expect(measured.lastGoodStep).toBe(5);
   });
 
+  it('count all the time since the last save as not saved where a framework saves by itself and nobody tells steps', () => {
+    const measured = new Measurements(1000, null, () => NOTHING);
+    expect(measured.unsavedMs(5000)).toBe(0);
+    measured.noteWatched();
+    expect(measured.unsavedMs(5000)).toBe(4000);
+    measured.noteAdopted(10, 4000);
+    expect([measured.unsavedMs(5000), measured.lastGoodStep]).toEqual([1000, 10]);
+    measured.noteTaken(null);
+    expect([measured.unsavedMs(5000), measured.lastGoodStep]).toEqual([4000, null]);
+  });
+
   it('read the history once, and only when it is needed', () => {
     let reads = 0;
     const measured = new Measurements(0, null, () => {

@@ -22,6 +22,7 @@ export class Measurements {
   #known: Known | null = null;
   #lastGoodStep: number | null;
   #startedMs: number;
+  #isWatched = false;
   /** When the state that is the last good one was taken. */
   #safeSinceMs: number;
 
@@ -78,7 +79,8 @@ export class Measurements {
   }
 
   unsavedMs(nowMs: number): number {
-    return this.hasProgress ? Math.max(0, nowMs - this.#safeSinceMs) : 0;
+    const isUnsaved = this.hasProgress || (this.#isWatched && this.step === null);
+    return isUnsaved ? Math.max(0, nowMs - this.#safeSinceMs) : 0;
   }
 
   noteStep(step: number, nowMs: number): void {
@@ -101,10 +103,21 @@ export class Measurements {
     this.#safeSinceMs = begunMs;
   }
 
-  /** The trainer's framework saved by itself: the newest that is sealed now, null when it has deleted that. */
-  noteAdopted(step: number | null, nowMs: number): void {
+  /** The trainer's framework saves by itself: steps are not told, and all the time since the last save is work that is not saved. */
+  noteWatched(): void {
+    this.#isWatched = true;
+  }
+
+  /** A save of the framework's own was sealed. */
+  noteAdopted(step: number, nowMs: number): void {
     this.#lastGoodStep = step;
     this.#safeSinceMs = nowMs;
+  }
+
+  /** The framework has deleted or replaced what was sealed: `step` is the newest that is left, null when nothing is. */
+  noteTaken(step: number | null): void {
+    this.#lastGoodStep = step;
+    if (step === null) this.#safeSinceMs = this.#startedMs;
   }
 
   /** Until the step that is being computed ends: at worst all of it. */

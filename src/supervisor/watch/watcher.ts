@@ -86,7 +86,7 @@ export class Watcher {
         break;
       }
       case 'lost':
-        measured.noteAdopted(message.newest, now());
+        measured.noteTaken(message.newest);
         book.say(`${message.names.join(', ')} was ${message.how} by the trainer; ${left(message.newest)}`);
         if (message.how === 'overwritten') this.#warnOnce(IN_PLACE);
         else if (message.newest === null) this.#warnOnce(ONLY_ONE);

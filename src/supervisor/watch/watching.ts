@@ -20,6 +20,7 @@ interface WatchingOptions {
 export function prepareWatching(options: WatchingOptions): (trainer: Trainer) => Watcher {
   const { store, attempt, ...told } = options;
   const before = snapshot(store);
+  told.measured.noteWatched();
   return (trainer) => {
     const work = { dir: store.path, attempt: attempt.attempt, before, trainer: trainer.kinship };
     return new Watcher({ ...told, work, now: () => store.clock.monotonic() });
