@@ -2,9 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { renderSuite, replaceSection } from './support/results.ts';
 import { IS_TRIAL } from './support/size.ts';
 import { runSuite, type Suite } from './support/suite.ts';
+import { runBinary } from './run-binary.ts';
 import { runFlush } from './run-flush.ts';
+import { runIdle, runStart } from './run-idle.ts';
 import { runPredictions } from './run-predictions.ts';
 import { runStall } from './run-stall.ts';
+import { runSteps } from './run-steps.ts';
 import { sealCommit, sealReceipts } from './seal-commit.ts';
 import { sealMemory } from './seal-memory.ts';
 import { sealResume } from './seal-resume.ts';
@@ -35,9 +38,13 @@ const SUITES: readonly (() => Promise<Suite | string>)[] = [
   shipVersitygw,
   fetchShippedMinio,
   fetchShippedVersitygw,
+  runBinary,
   runFlush,
   runStall,
   runPredictions,
+  runStart,
+  runIdle,
+  runSteps,
 ];
 
 const RESULTS = new URL('./RESULTS.md', import.meta.url);

@@ -1,4 +1,5 @@
 import type { OpenStore } from '../checkpoint/store/store.ts';
+import { shrinkMemory } from '../core/memory.ts';
 import type { Rng } from '../core/rng.ts';
 import { NODE_KINDS } from '../domain/effective-grace.ts';
 import type { Book } from './book.ts';
@@ -20,6 +21,9 @@ export interface BystanderWorld {
   readonly signal: AbortSignal;
 }
 
+/** By then the trainer is loading its own libraries, and waits for nobody here. */
+const SETTLED_MS = 2000;
+
 /**
  * What goes on beside the lives of the trainer, from the first on: the metadata service, the status, the look at what is short. It begins when the trainer
  * runs, so that nothing of it delays the start, and what it needs is loaded only then. Whatever fails here is told, and training goes on.
@@ -32,7 +36,18 @@ export function startBystanders(world: BystanderWorld): void {
   } catch (thrown) {
     book.complain(thrown);
   }
-  for (const part of [watchMetadataService(world), serveLiveStatus(world)]) part.catch((thrown: unknown) => book.complain(thrown));
+  const parts = [watchMetadataService(world), serveLiveStatus(world), shrinkLater(world)];
+  for (const part of parts) part.catch((thrown: unknown) => book.complain(thrown));
+}
+
+/** For weeks there will be little to do, and what was needed to start is not needed then. */
+async function shrinkLater({ store, signal }: BystanderWorld): Promise<void> {
+  try {
+    await store.clock.sleep(SETTLED_MS, { signal });
+  } catch {
+    return;
+  }
+  shrinkMemory();
 }
 
 async function watchMetadataService({ options, store, book, notices, surroundings, rng, signal }: BystanderWorld): Promise<void> {
