@@ -134,7 +134,11 @@ class PredictionBench {
     const started = performance.now();
     const save = beginSave(this.#store, this.#attempt, { step: this.#step++, worldSize: 1 });
     writeFileSync(join(save.data, 'state'), PAYLOAD);
-    const { path } = await sealSave(this.#store, { kind: 'seal', save, image: null }, { signal: NEVER, onBytes: () => {} });
+    const { path } = await sealSave(
+      this.#store,
+      { kind: 'seal', save, image: null },
+      { signal: NEVER, onBytes: () => {}, mayCommit: () => true },
+    );
     const ms = performance.now() - started;
     rmSync(path, { recursive: true });
     return ms;

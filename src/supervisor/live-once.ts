@@ -133,7 +133,7 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     if (leads(options)) live.shipping?.begin(store);
     const cadence = { cadence: options.cadence, clock: store.clock, book, signal: stop.signal };
     // Of several nodes the first says when: a save that one node asks for is made on all of them.
-    if ((options.gang?.nodeRank ?? 0) === 0) keepCadence(life, cadence).catch((thrown: unknown) => book.complain(thrown));
+    if (leads(options)) keepCadence(life, cadence).catch((thrown: unknown) => book.complain(thrown));
     live.onStarted();
     startHangWatch(live, { life, trainer, signal: stop.signal });
     const running = { ...prepared, life, trainer, watcher, fenced: fenced.promise, stop };
@@ -239,8 +239,8 @@ async function settleSaves({ notices, store }: LiveOptions, life: Life): Promise
   over.abort();
   if (life.desk.phase === 'idle') return;
   life.desk.abandon('there was no time left to seal it');
-  // What is being committed right now is told as what it is.
-  await bounded(life.desk.idle(), TELL_MS, store.clock);
+  // What is being committed right now takes a moment, and is told as what it is.
+  await bounded(life.desk.idle(), REST_MS, store.clock);
 }
 
 async function endFenced({ trainer }: Running, { store }: LiveOptions, gone: Promise<void>): Promise<void> {
@@ -269,7 +269,7 @@ function notStarted(failure: number | null): LifeEnd {
   return { saidFinished: false, isTerminating: true, trainer: null, failure, lastGoodStep: null };
 }
 
-function startTrainer({ options, store, book, restart }: LiveOptions, { attempt, resume, place }: Prepared): Promise<Trainer> {
+function startTrainer({ options, store, book, gang, restart }: LiveOptions, { attempt, resume, place }: Prepared): Promise<Trainer> {
   const { graceMs } = options.grace;
   const facts = {
     socket: place.path,
@@ -281,7 +281,8 @@ function startTrainer({ options, store, book, restart }: LiveOptions, { attempt,
     sdk: installedFile('python'),
   };
   const command = withResumeArgument(options.command, options.resumeArgument, resume?.path ?? null);
-  const mark = `${attempt.gang}-${restart}`;
+  // Of this life alone: what other nodes of the gang run may lie on the same machine, and is theirs to end.
+  const mark = `${gang}-${restart}`;
   return Trainer.start({ command, env: trainerEnvironment(options.env, facts), mark }).then((trainer) => {
     book.record({ kind: 'trainer-started', pid: trainer.pid, restart });
     return trainer;

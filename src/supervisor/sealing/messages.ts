@@ -2,6 +2,7 @@ import type { Retention } from '../../checkpoint/store/retention.ts';
 import type { Save } from '../../checkpoint/store/save.ts';
 import type { SharedWork } from '../gang/seal-together.ts';
 import { HoldfastError, toError } from '../../core/errors.ts';
+import type { CommitGate } from './commit-gate.ts';
 import { ERROR_CODES, type ErrorCode } from '../../core/error-codes.ts';
 
 /** How long each part of sealing took. */
@@ -30,13 +31,16 @@ export type Work =
   | SharedWork
   | { readonly kind: 'prune'; readonly retention: Retention };
 
-export type ToThread = { readonly type: 'work'; readonly work: Work } | { readonly type: 'stop' };
+/** Works are numbered, so that the answer to one that was given up is not taken for that to the next. */
+export type ToThread =
+  | { readonly type: 'work'; readonly id: number; readonly work: Work; readonly gate: CommitGate }
+  | { readonly type: 'stop'; readonly id: number };
 
 /** Each work is answered once; bytes are told on the way. */
 export type FromThread =
-  | { readonly type: 'bytes'; readonly done: number; readonly total: number }
-  | { readonly type: 'done'; readonly sealed: SealedSave | null }
-  | { readonly type: 'failed'; readonly failure: Failure };
+  | { readonly type: 'bytes'; readonly id: number; readonly done: number; readonly total: number }
+  | { readonly type: 'done'; readonly id: number; readonly sealed: SealedSave | null }
+  | { readonly type: 'failed'; readonly id: number; readonly failure: Failure };
 
 /** An error on its way between threads, where only plain data can go. */
 export interface Failure {

@@ -4,12 +4,15 @@ import { abandonSave, type Save, whyLost, writeReceipt } from '../../checkpoint/
 import type { OpenStore } from '../../checkpoint/store/store.ts';
 import { storeError } from '../../checkpoint/store/store-error.ts';
 import { walkFiles } from '../../checkpoint/store/walk-files.ts';
+import { HoldfastError } from '../../core/errors.ts';
 import { copyImage } from '../staging/copy-image.ts';
 import type { SealedSave, Work } from './messages.ts';
 
 export interface SealOptions {
   readonly signal: AbortSignal;
   readonly onBytes: (done: number, total: number) => void;
+  /** Asked once, right before the commit; false: the save was given up. */
+  readonly mayCommit: () => boolean;
 }
 
 /**
@@ -22,13 +25,14 @@ export async function sealSave(
   options: SealOptions,
 ): Promise<SealedSave> {
   const { clock, fs } = store;
+  const { signal, onBytes } = options;
   const startedMs = clock.monotonic();
   let copiedMs: number | null = null;
   try {
-    const early = image === null ? null : await copyImage(fs, image, save.data, options);
+    const early = image === null ? null : await copyImage(fs, image, save.data, { signal, onBytes });
     if (early !== null) copiedMs = clock.monotonic();
-    await writeReceipts(store, save, { ...options, early });
-    options.signal.throwIfAborted();
+    await writeReceipts(store, save, { signal, onBytes, early });
+    if (!options.mayCommit()) throw new HoldfastError('SAVE_INCOMPLETE', { message: 'the save was given up' });
   } catch (thrown) {
     const error = whyLost(store, save, thrown) ?? storeError(thrown, 'seal', save.data);
     abandonSave(store, save);
@@ -45,7 +49,7 @@ export async function sealSave(
   return { name, path, bytes, phases };
 }
 
-type ReceiptFacts = SealOptions & { readonly early: EarlyChecksums | null };
+type ReceiptFacts = Omit<SealOptions, 'mayCommit'> & { readonly early: EarlyChecksums | null };
 
 /** All ranks have handed over, so that nobody writes any more: the first vouches for every file, the others for none. */
 async function writeReceipts(store: OpenStore, save: Save, { early, ...rest }: ReceiptFacts): Promise<void> {

@@ -6,6 +6,7 @@ import { startAttempt } from '../../checkpoint/store/attempt.ts';
 import { beginSave, type Save } from '../../checkpoint/store/save.ts';
 import { openRun, type OpenStore } from '../../checkpoint/store/store.ts';
 import { realClock } from '../../core/clock.ts';
+import { closeGate, makeCommitGate, passGate } from './commit-gate.ts';
 import { Sealer } from './sealer.ts';
 
 const { signal } = new AbortController();
@@ -72,7 +73,7 @@ describe('the thread that seals', () => {
     const { store, save } = await handedOver(folder.path);
     const stuck = makeSealer(
       store.path,
-      'import { parentPort } from "node:worker_threads"; parentPort.on("message", () => { parentPort.postMessage({ type: "bytes", done: 1, total: 9 }); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) })',
+      'import { parentPort } from "node:worker_threads"; parentPort.on("message", ({ id }) => { parentPort.postMessage({ type: "bytes", id, done: 1, total: 9 }); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) })',
     );
     const stop = new AbortController();
     const begun = Promise.withResolvers<void>();
@@ -81,7 +82,12 @@ describe('the thread that seals', () => {
     // This thread hears of it while the other one sleeps for good.
     await begun.promise;
     stop.abort(new Error('no time left'));
-    await stuck.close();
     await lost;
+  });
+
+  it('commits nothing that was given up before, and says what became of what it was committing', () => {
+    const [first, second] = [makeCommitGate(), makeCommitGate()];
+    expect([closeGate(first), passGate(first)]).toEqual([true, false]);
+    expect([passGate(second), closeGate(second)]).toEqual([true, false]);
   });
 });

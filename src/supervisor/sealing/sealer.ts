@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../core/clock.ts';
 import { HoldfastError } from '../../core/errors.ts';
+import { closeGate, makeCommitGate } from './commit-gate.ts';
 import { type FromThread, type SealedSave, type ToThread, unpackFailure, type Work } from './messages.ts';
 
 export interface SealerOptions {
@@ -24,6 +25,7 @@ const MOST_HEAP_MB = 512;
 const PROGRAM = new URL(`./worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
 interface Asked extends AskOptions {
+  readonly id: number;
   readonly resolve: (sealed: SealedSave | null) => void;
   readonly reject: (error: Error) => void;
 }
@@ -36,17 +38,17 @@ export class Sealer {
   readonly #options: SealerOptions;
   #worker: Worker | null = null;
   #asked: Asked | null = null;
+  #count = 0;
   #resting: AbortController | null = null;
 
   constructor(options: SealerOptions) {
     this.#options = options;
   }
 
-  /** Starts the thread, so that it is there when it is needed. */
+  /** Starts the thread, so that it is there when it is needed soon. */
   warm(): void {
-    this.#resting?.abort();
-    this.#resting = null;
     this.#worker ??= this.#start();
+    if (this.#asked === null) this.#rest();
   }
 
   async seal(work: Work & { readonly kind: 'seal' | 'seal-together' }, options: AskOptions): Promise<SealedSave> {
@@ -71,13 +73,19 @@ export class Sealer {
   async #ask(work: Work, { signal, onBytes }: AskOptions): Promise<SealedSave | null> {
     signal.throwIfAborted();
     this.warm();
-    const stop = (): void => this.#send({ type: 'stop' });
+    const [id, gate] = [++this.#count, makeCommitGate()];
+    const stop = (): void => {
+      this.#send({ type: 'stop', id });
+      // A save that will surely not be committed keeps nobody waiting; one that is being committed tells in a moment what became of it.
+      if (work.kind === 'seal' && closeGate(gate)) this.#asked?.reject(threadGone('it was given up'));
+    };
     signal.addEventListener('abort', stop, { once: true });
     this.#worker?.ref();
     try {
       return await new Promise((resolve, reject) => {
-        this.#asked = { signal, resolve, reject, ...(onBytes === undefined ? {} : { onBytes }) };
-        this.#send({ type: 'work', work });
+        this.#resting?.abort();
+        this.#asked = { id, signal, resolve, reject, ...(onBytes === undefined ? {} : { onBytes }) };
+        this.#send({ type: 'work', id, work, gate });
       });
     } catch (thrown) {
       // Whoever gave it up knows better why.
@@ -110,13 +118,16 @@ export class Sealer {
   }
 
   #take(message: FromThread): void {
-    if (message.type === 'bytes') this.#asked?.onBytes?.(message.done, message.total);
-    else if (message.type === 'done') this.#asked?.resolve(message.sealed);
-    else this.#asked?.reject(unpackFailure(message.failure));
+    if (message.id !== this.#asked?.id) return;
+    if (message.type === 'bytes') this.#asked.onBytes?.(message.done, message.total);
+    else if (message.type === 'done') this.#asked.resolve(message.sealed);
+    else this.#asked.reject(unpackFailure(message.failure));
   }
 
   #rest(): void {
-    this.#worker?.unref();
+    if (this.#worker === null) return;
+    this.#worker.unref();
+    this.#resting?.abort();
     const resting = new AbortController();
     this.#resting = resting;
     this.#options.clock.sleep(REST_MS, { signal: resting.signal }).then(

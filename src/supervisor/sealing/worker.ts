@@ -1,8 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { prune } from '../../checkpoint/store/prune.ts';
 import { openRun } from '../../checkpoint/store/store.ts';
-import { type FromThread, packFailure, type SealedSave, type ToThread, type Work } from './messages.ts';
-import { sealTogether } from '../gang/seal-together.ts';
+import { passGate } from './commit-gate.ts';
+import { type FromThread, packFailure, type SealedSave, type ToThread } from './messages.ts';
 import { sealSave } from './seal-save.ts';
 
 /** The thread that seals: whatever waits for the disk waits here. One work at a time. */
@@ -10,28 +9,38 @@ const port = parentPort;
 if (port === null) throw new Error('sealing/worker.ts runs only as a worker thread');
 
 const { dir } = workerData as { readonly dir: string };
-let stop = new AbortController();
+const stops = new Map<number, AbortController>();
 
 port.on('message', (message: ToThread) => {
-  if (message.type === 'stop') stop.abort(new Error('it was given up'));
-  else void answer(message.work);
+  if (message.type === 'stop') stops.get(message.id)?.abort(new Error('it was given up'));
+  else void answer(message);
 });
 
-async function answer(work: Work): Promise<void> {
-  stop = new AbortController();
+type Asked = ToThread & { readonly type: 'work' };
+
+async function answer(asked: Asked): Promise<void> {
+  const { id } = asked;
+  const stop = new AbortController();
+  stops.set(id, stop);
   try {
-    tell({ type: 'done', sealed: await perform(work) });
+    tell({ type: 'done', id, sealed: await perform(asked, stop.signal) });
   } catch (thrown) {
-    tell({ type: 'failed', failure: packFailure(thrown) });
+    tell({ type: 'failed', id, failure: packFailure(thrown) });
+  } finally {
+    stops.delete(id);
   }
 }
 
-async function perform(work: Work): Promise<SealedSave | null> {
+/** What not every save needs is loaded when it is needed: the first save waits for the rest. */
+async function perform({ id, work, gate }: Asked, signal: AbortSignal): Promise<SealedSave | null> {
   const store = openRun(dir);
-  const { signal } = stop;
-  const onBytes = (done: number, total: number): void => tell({ type: 'bytes', done, total });
-  if (work.kind === 'seal') return sealSave(store, work, { signal, onBytes });
-  if (work.kind === 'seal-together') return sealTogether(store, work, { signal, onBytes });
+  const onBytes = (done: number, total: number): void => tell({ type: 'bytes', id, done, total });
+  if (work.kind === 'seal') return sealSave(store, work, { signal, onBytes, mayCommit: () => passGate(gate) });
+  if (work.kind === 'seal-together') {
+    const { sealTogether } = await import('../gang/seal-together.ts');
+    return sealTogether(store, work, { signal, onBytes });
+  }
+  const { prune } = await import('../../checkpoint/store/prune.ts');
   await prune(store, { retention: work.retention, signal });
   return null;
 }
