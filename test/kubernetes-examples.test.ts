@@ -59,12 +59,12 @@ interface PyTorchJob {
 }
 
 /** YAML 1.2, and nothing that it only warns about. */
-function read<T>(path: string): T {
-  return parse(readFileSync(join(EXAMPLES, 'kubernetes', path), 'utf8'), { strict: true, uniqueKeys: true, logLevel: 'error' }) as T;
+function read(path: string): unknown {
+  return parse(readFileSync(join(EXAMPLES, 'kubernetes', path), 'utf8'), { strict: true, uniqueKeys: true, logLevel: 'error' });
 }
 
-const jobOf = (name: string): Job => read(`job/${name}.yaml`);
-const pyTorchJobOf = (name: string): PyTorchJob => read(`pytorchjob/${name}.yaml`);
+const jobOf = (name: string): Job => read(`job/${name}.yaml`) as Job;
+const pyTorchJobOf = (name: string): PyTorchJob => read(`pytorchjob/${name}.yaml`) as PyTorchJob;
 const podsOf = (name: string): readonly PodSpec[] => [
   jobOf(name).spec.template.spec,
   ...Object.values(pyTorchJobOf(name).spec.pytorchReplicaSpecs).map(({ template }) => template.spec),
@@ -91,9 +91,9 @@ function volumeAt(pod: PodSpec, path: string): Volume {
 }
 
 const bytesOf = (text: string): number => {
-  const read = parseBytes(`${text}B`);
-  if (!read.ok) throw new Error(read.reason);
-  return read.value;
+  const size = parseBytes(`${text}B`);
+  if (!size.ok) throw new Error(size.reason);
+  return size.value;
 };
 
 it('every trainer has a Job and a PyTorchJob, and nothing else has', () => {
@@ -103,8 +103,7 @@ it('every trainer has a Job and a PyTorchJob, and nothing else has', () => {
 });
 
 it('the volume of the runs can be mounted by every node', () => {
-  const claim = read<{ metadata: { name: string }; spec: { accessModes: string[] } }>('runs.yaml');
-  expect(claim).toMatchObject({ metadata: { name: 'runs' }, spec: { accessModes: ['ReadWriteMany'] } });
+  expect(read('runs.yaml')).toMatchObject({ metadata: { name: 'runs' }, spec: { accessModes: ['ReadWriteMany'] } });
 });
 
 describe.each(TRAINERS)('%s', (name) => {

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 import { becomeFirstProcess } from './first-process.ts';
 import { WORKERS } from './workers.ts';
@@ -9,6 +10,8 @@ async function start(): Promise<void> {
     return;
   }
   becomeFirstProcess();
+  // As bin/holdfast has it, and why.
+  if (process.argv[2] === 'run') for (const flag of ['--no-maglev', '--invocation-count-for-turbofan=100000']) setFlagsFromString(flag);
   const { runProcess } = await import('../cli/run-process.ts');
   await runProcess();
 }

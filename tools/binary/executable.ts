@@ -21,7 +21,10 @@ export async function buildExecutable(out: string): Promise<{ readonly bytes: nu
     copyFileSync(process.execPath, unfinished);
     chmodSync(unfinished, 0o755);
     await inject(unfinished, 'NODE_SEA_BLOB', blob, { sentinelFuse: FUSE });
-    renameSync(unfinished, out);
+    // A file that was written by one call lies in the page cache in pieces so large that a process has 20 MB more of it mapped.
+    const copy = join(work, 'copy');
+    copyFileSync(unfinished, copy);
+    renameSync(copy, out);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
