@@ -26,6 +26,9 @@ export interface RemoteRunOptions {
 /** Where there is something to go on from without the remote place, the start does not wait for it long. */
 const SHORT_RETRIES: RetryPolicy = { attempts: 3, firstDelayMs: 200, longestDelayMs: 1000 };
 
+/** Whoever waits for a large checkpoint hears of it this often. */
+const PROGRESS_MS = 10_000;
+
 /**
  * The run that the copies belong to, before anything is written here: an empty folder becomes one of that run; a folder of another is refused. Null
  * while there are no copies, and where the place cannot be reached but there is something to resume from here. Where there is nothing, an
@@ -94,7 +97,15 @@ async function bring(remote: ObjectStore, { store, best, stop, ship, clock, book
   const { url } = ship.location;
   book.say(`${best === null ? 'nothing is here' : `step ${best.step} is here`}; fetching step ${pointer.step} from ${url}`);
   const limit = shipLimit(ship, clock);
-  const fetched = await fetchCheckpoint({ remote, stop, signal, folder: store.path, checkpoint: null, limit, parallel: PARALLEL, clock });
+  let toldMs = clock.monotonic();
+  const fetched = await fetchCheckpoint({
+    ...{ remote, stop, signal, folder: store.path, checkpoint: null, limit, parallel: PARALLEL, clock },
+    onProgress({ done, total }) {
+      if (clock.monotonic() - toldMs < PROGRESS_MS) return;
+      toldMs = clock.monotonic();
+      book.say(`fetched ${formatBytes(done)} of ${formatBytes(total)}`);
+    },
+  });
   if (fetched.state === 'already') return false;
   noteCopy(store, fetched, ship);
   const { step, bytes, durationMs } = fetched;
