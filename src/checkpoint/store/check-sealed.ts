@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { printable } from '../../core/printable.ts';
-import { EVIDENCE_CODES, type EvidenceCode } from '../evidence/catalogue.ts';
+import type { EvidenceCode } from '../evidence/catalogue.ts';
+import { FILE_CODES } from '../evidence/codes/file.ts';
+import { MANIFEST_CODES } from '../evidence/codes/manifest.ts';
 import type { Evidence } from '../evidence/evidence.ts';
 import { SourceError } from '../source/source-error.ts';
 import { findWriters, recentWriters } from '../source/writers.ts';
@@ -73,7 +75,7 @@ function weigh({ manifest }: SealedCheckpoint, look: Look): Checked {
   const reason = `every byte is as it was sealed, but ${where}${wrong.message}`;
   // Sealing an adopted one began with a deep look by the reader of its format: these very bytes have passed it.
   if (manifest.origin === 'adopted') return { state: 'good', level: 'deep', verdict: 'UNCHECKED', warning: reason };
-  return { ...bad(wrong.code, reason), state: 'doubted' };
+  return { state: 'doubted', verdict: verdictOf(wrong.effect), code: wrong.code, reason };
 }
 
 function good(level: CheckLevel, { evidence, hasOptimizer }: Look): Good {
@@ -183,8 +185,15 @@ function wrongIn({ evidence }: Look): Evidence | undefined {
 
 const VERDICTS: Readonly<Partial<Record<Evidence['effect'], Verdict>>> = { partial: 'PARTIAL', zombie: 'ZOMBIE' };
 
-function bad(code: EvidenceCode, reason: string): Problem {
-  return { state: 'bad', verdict: VERDICTS[EVIDENCE_CODES[code].effect] ?? 'CORRUPT', code, reason };
+function verdictOf(effect: Evidence['effect']): Verdict {
+  return VERDICTS[effect] ?? 'CORRUPT';
+}
+
+/** What the seal itself can find wrong. The codes of all formats are as many files as the rest of this folder, and are needed with their readers. */
+const SEAL_CODES = { ...FILE_CODES, ...MANIFEST_CODES };
+
+function bad(code: keyof typeof SEAL_CODES, reason: string): Problem {
+  return { state: 'bad', verdict: verdictOf(SEAL_CODES[code].effect), code, reason };
 }
 
 function unreadable(reason: string): Problem {
