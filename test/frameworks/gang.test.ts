@@ -39,15 +39,6 @@ async function startNodes(dir: string, steps: number): Promise<readonly Supervis
   return nodes;
 }
 
-/** It may have ended meanwhile. */
-function tell(run: Supervised): void {
-  try {
-    run.signal('SIGTERM');
-  } catch {
-    // So it has.
-  }
-}
-
 /** What the ranks print at their end, of all nodes: the checksum of their weights. */
 async function finishedOn(nodes: readonly Supervised[]): Promise<readonly string[]> {
   const ends = await Promise.all(nodes.map(({ ended }) => ended));
@@ -66,8 +57,7 @@ beforeAll(async () => {
 afterEach(async () => {
   const left = running;
   running = [];
-  for (const run of left) tell(run);
-  await Promise.all(left.map(({ ended }) => ended));
+  await Promise.all(left.map((run) => run.end()));
 });
 
 describe('data-parallel training on two nodes, each with a torchrun and a supervisor of its own', () => {
@@ -79,7 +69,7 @@ describe('data-parallel training on two nodes, each with a torchrun and a superv
     first[1]?.signal('SIGTERM');
     await Promise.all(first.map((run) => run.line(/sealed step/)));
     // Without the other node its ranks cannot go on: it ends by itself, or is told to.
-    if (first[0] !== undefined) tell(first[0]);
+    await Promise.all(first.map((run) => run.end()));
     const codes = await Promise.all(first.map(async (run) => (await run.ended).code));
     expect(codes).toEqual([expect.toSatisfy((code) => code !== 0), 143]);
     const { checkpoint } = await lastGood(readRun(dir), { level: 'deep' });

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readLedger } from '../../src/ledger/reader.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
@@ -13,10 +13,13 @@ const ENDLESS = 1_000_000;
 const ENV = { OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '' };
 
 let torchrun: string;
+let running: Supervised[] = [];
 
 function start(dir: string, steps: number, args: readonly string[]): Supervised {
   const command = [torchrun, '--standalone', `--nproc-per-node=${RANKS}`, join(FRAMEWORKS, SCRIPT), String(steps)];
-  return new Supervised({ args: ['--dir', dir, ...args], command, env: ENV });
+  const run = new Supervised({ args: ['--dir', dir, ...args], command, env: ENV });
+  running.push(run);
+  return run;
 }
 
 /** What the ranks of a run print at its end: the checksum of their weights. */
@@ -37,6 +40,12 @@ const sealedSteps = (dir: string) =>
 beforeAll(async () => {
   const python = (await installFrameworks([familyOf(SCRIPT)])).get(familyOf(SCRIPT)) ?? '';
   torchrun = join(dirname(python), 'torchrun');
+});
+
+afterEach(async () => {
+  const left = running;
+  running = [];
+  await Promise.all(left.map((run) => run.end()));
 });
 
 describe('data-parallel training under a real torchrun', () => {

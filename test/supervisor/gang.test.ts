@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { lastGood } from '../../src/checkpoint/store/last-good.ts';
 import { readRun } from '../../src/checkpoint/store/store.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
@@ -13,6 +13,14 @@ const HERE = 2;
 const WORLD = NODES * HERE;
 const STEPS = 600;
 const SUM = (STEPS * (STEPS - 1)) / 2;
+
+let running: Supervised[] = [];
+
+afterEach(async () => {
+  const left = running;
+  running = [];
+  await Promise.all(left.map((run) => run.end()));
+});
 
 /** What the ranks of one node print at their end. */
 const finishedOf = (node: number): readonly string[] =>
@@ -28,7 +36,9 @@ const finishedLines = (stdout: string): readonly string[] =>
 function startNode(dir: string, node: number, steps: number, every = '40steps'): Supervised {
   const command = ['python3', join(ROOT, 'test/support/trainers/ranks.py'), HERE, steps, node * HERE, WORLD].map(String);
   const args = ['--dir', dir, '--gang', 'job', '--nodes', String(NODES), '--node-rank', String(node), '--every', every, '--grace', '6s'];
-  return new Supervised({ args, command, env: { HOLDFAST_NODE: `node-${node}` } });
+  const run = new Supervised({ args, command, env: { HOLDFAST_NODE: `node-${node}` } });
+  running.push(run);
+  return run;
 }
 
 const startAll = (dir: string, steps: number): readonly [Supervised, Supervised] => [startNode(dir, 0, steps), startNode(dir, 1, steps)];
@@ -65,7 +75,9 @@ describe('ranks of two nodes, each with a supervisor of its own, over one folder
     ]);
   });
 
-  it('lose only the save in which a node dies; all of them go on from the one before, as a newer attempt', async () => {
+  it('lose only the save in which a node dies; all of them go on from the one before, as a newer attempt', {
+    timeout: 180_000,
+  }, async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const [first, second] = startAll(dir, 1_000_000);

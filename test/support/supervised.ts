@@ -120,6 +120,12 @@ export class Supervised {
     writeFileSync(until, '');
   }
 
+  /** Tells it to end, unless it has; resolves when everything that could print has ended too. */
+  async end(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    await this.ended;
+  }
+
   kill(): void {
     this.#child.kill('SIGKILL');
   }

@@ -53,15 +53,6 @@ function killRank({ dir, chance }: Struck): void {
   kill(ranks[Math.floor(chance() * ranks.length)] ?? launcher);
 }
 
-/** It may have come to its end this moment. */
-function tell(run: Supervised): void {
-  try {
-    run.signal('SIGTERM');
-  } catch {
-    // So it has.
-  }
-}
-
 /** What is done to a life. What outlives it is ended by whoever strikes, when the next life has begun. */
 export const BLOWS: Readonly<Record<string, (struck: Struck) => Promise<void> | void>> = {
   'SIGKILL to a rank': killRank,
@@ -69,9 +60,9 @@ export const BLOWS: Readonly<Record<string, (struck: Struck) => Promise<void> | 
   'SIGKILL to the supervisor': ({ run }) => run.kill(),
   'SIGKILL to all': killAll,
   'SIGTERM, and SIGKILL to all some time later': async (struck) => {
-    tell(struck.run);
+    void struck.run.end();
     await struck.sleep(struck.chance() * GRACE_MS);
     killAll(struck);
   },
-  'SIGTERM, and the whole grace': ({ run }) => tell(run),
+  'SIGTERM, and the whole grace': ({ run }) => void run.end(),
 };
