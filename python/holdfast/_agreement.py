@@ -107,18 +107,25 @@ def _smooth(old: float, new: float) -> float:
 
 
 class Held(NamedTuple):
-    """A checkpoint that a rank could resume from."""
+    """What a rank would resume from."""
 
-    step: int
+    run: str
+    """The folder of a run; nodes that have a folder each have a run each."""
+    step: Optional[int]
+    """None: it starts fresh."""
     save: str
     """Two saves of one step are two checkpoints."""
 
 
-def same_everywhere(channel: Channel, held: Optional[Held]) -> bool:
-    """Whether all ranks would resume from the same checkpoint, or all from none."""
-    mine = [-1, 0] if held is None else [held.step, _fingerprint(held.save)]
-    return all(one == mine for one in channel.gather(mine))
+def same_everywhere(channel: Channel, held: Held) -> bool:
+    """Whether all ranks would go on from the same checkpoint, or all from none.
+
+    In one run that is the same save. Where every node has a run of its own, each holds its own part, and it is the same step.
+    """
+    step = -1 if held.step is None else held.step
+    runs, steps, saves = zip(*channel.gather([_fingerprint(held.run), step, _fingerprint(held.save)]))
+    return len(set(steps)) == 1 and (len(set(saves)) == 1 or len(set(runs)) > 1)
 
 
-def _fingerprint(save: str) -> int:
-    return int.from_bytes(hashlib.sha256(save.encode()).digest()[:7], "big")
+def _fingerprint(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")

@@ -66,6 +66,7 @@ class Run:
         self._who = who
         self._connection: Optional[Connection] = None
         self._resume: Optional[Dict[str, Any]] = None
+        self._run_id = ""
         self._every: Optional[int] = None
         # Read by every step: true when one has to look closer.
         self._watch = False
@@ -92,8 +93,8 @@ class Run:
         Where torch.distributed is initialised the ranks first make sure that all of them go on from the same one.
         """
         if self._who.world > 1 and self._connection is not None:
-            held = self._resume
-            self._together.check_resume(None if held is None else Held(int(held["step"]), str(held.get("save", ""))))
+            held = self._resume or {}
+            self._together.check_resume(Held(self._run_id, held.get("step"), str(held.get("save", ""))))
         if self._resume is None:
             return 0
         load(Path(self._resume["path"]))
@@ -155,6 +156,7 @@ class Run:
             return
         self._connection = connection
         self._resume = welcome.get("resume")
+        self._run_id = str(welcome.get("run"))
         self._every = welcome.get("everySteps")
         self.attempt = welcome.get("attempt")
         self._watch = self._every is not None or self._asked is not None or who.world > 1

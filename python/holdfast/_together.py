@@ -59,7 +59,7 @@ class Together:
             self._tell({"type": "agrees", "withinMs": within})
         return is_due
 
-    def check_resume(self, held: Optional[Held]) -> None:
+    def check_resume(self, held: Held) -> None:
         """Raises when the ranks hold different checkpoints to go on from."""
         self.look(is_last_chance=False)
         if self._channel is None:
@@ -70,7 +70,7 @@ class Together:
         except Broken as error:
             self._part(error)
             return
-        mine = "none" if held is None else f"step {held.step}, save {held.save}"
+        mine = "none" if held.step is None else f"step {held.step}, save {held.save}"
         raise ResumeDisagreement(
             f"this rank holds another last good checkpoint ({mine}) than others; give all nodes one shared --dir, "
             "or roll the ones that are ahead back to a step that all hold (holdfast rollback --to)"

@@ -139,11 +139,13 @@ class Ranks(unittest.TestCase):
 
     def test_a_resume_is_the_same_for_all_or_it_is_none(self):
         for held, same in (
-            ([Held(7, "a"), Held(7, "a")], True),
-            ([None, None], True),
-            ([Held(7, "a"), Held(7, "b")], False),
-            ([Held(7, "a"), Held(8, "a")], False),
-            ([None, Held(0, "a")], False),
+            ([Held("r", 7, "a"), Held("r", 7, "a")], True),
+            ([Held("r", None, ""), Held("r", None, "")], True),
+            ([Held("r", 7, "a"), Held("r", 7, "b")], False),
+            ([Held("r", 7, "a"), Held("r", 8, "a")], False),
+            ([Held("r", None, ""), Held("r", 0, "a")], False),
+            ([Held("r", 7, "a"), Held("of another node", 7, "b")], True),
+            ([Held("r", 7, "a"), Held("of another node", 8, "b")], False),
         ):
             wire, answers = Wire(2), [None, None]
 
@@ -204,4 +206,4 @@ class Attached(unittest.TestCase):
 
     def test_different_checkpoints_are_not_resumed_from(self):
         with self.assertRaisesRegex(ResumeDisagreement, "step 7"):
-            self.attach(Echo(held=[9, 1]), resume={"path": "/run/step-7", "step": 7, "save": "a"})
+            self.attach(Echo(held=[1, 9, 1]), resume={"path": "/run/step-7", "step": 7, "save": "a"})
