@@ -60,6 +60,7 @@ export class Life implements SdkListener, SaveEvents {
   #begun: { readonly reason: LedgerReason; readonly atMs: number; readonly save: string } | null = null;
   #finished = false;
   #hasAttached = false;
+  readonly #attached = Promise.withResolvers<void>();
   #hasToldWorld = false;
   #waiting: ((outcome: SaveOutcome) => void)[] = [];
   #leaving: (() => void)[] = [];
@@ -83,6 +84,11 @@ export class Life implements SdkListener, SaveEvents {
       participants: () => this.ranks.all,
       lost: () => this.ranks.lost,
     });
+  }
+
+  /** Resolves when the first rank speaks with us. */
+  get attached(): Promise<void> {
+    return this.#attached.promise;
   }
 
   /** The trainer said that the run is finished. */
@@ -115,6 +121,7 @@ export class Life implements SdkListener, SaveEvents {
     // It may save soon, and its first save should not wait for a thread to start.
     if (!this.#hasAttached) sealer.warm();
     this.#hasAttached = true;
+    this.#attached.resolve();
     this.#tellOtherWorld(rank);
     if (this.ranks.wanted !== null) this.ask(this.ranks.wanted);
   }

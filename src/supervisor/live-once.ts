@@ -133,7 +133,9 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     if (leads(options)) live.shipping?.begin(store);
     const cadence = { cadence: options.cadence, clock: store.clock, book, signal: stop.signal };
     // Of several nodes the first says when: a save that one node asks for is made on all of them.
-    if (leads(options)) keepCadence(life, cadence).catch((thrown: unknown) => book.complain(thrown));
+    // A trainer whose framework saves by itself keeps its own time, unless it speaks with us after all.
+    const begun = options.isWatched ? life.attached : Promise.resolve();
+    if (leads(options)) begun.then(() => keepCadence(life, cadence)).catch((thrown: unknown) => book.complain(thrown));
     live.onStarted();
     startHangWatch(live, { life, trainer, signal: stop.signal });
     const running = { ...prepared, life, trainer, watcher, fenced: fenced.promise, stop };

@@ -11,6 +11,8 @@ import { tempFolder } from '../support/temp-folder.ts';
 
 const EXAMPLE = join(ROOT, 'examples/stdlib/train.py');
 const BULKY = join(ROOT, 'test/support/trainers/bulky.py');
+/** Several lives of a trainer, one after the other, on a machine that may be busy. */
+const PATIENT = { timeout: 180_000 };
 /** Long enough that it cannot be over before it is interrupted. */
 const LONG_RUN = ['python3', EXAMPLE, '3000', '0.002'];
 
@@ -23,7 +25,7 @@ interface Pointer {
 }
 const pointerOf = (remote: string): Pointer => JSON.parse(readFileSync(join(remote, '.holdfast/last-good.json'), 'utf8')) as Pointer;
 
-describe('a run that ships', () => {
+describe('a run that ships', PATIENT, () => {
   let twin: string;
   beforeAll(async () => {
     const env = { PATH: process.env['PATH'], PYTHONPATH: join(ROOT, 'python') };

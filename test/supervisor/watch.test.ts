@@ -10,6 +10,8 @@ import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
 const FRAMEWORK = join(ROOT, 'test/support/trainers/framework.py');
+/** Several lives of a trainer, one after the other, on a machine that may be busy. */
+const PATIENT = { timeout: 180_000 };
 type Saving = 'rotates' | 'keeps' | 'overwrites' | 'folders';
 /** It saves every ten steps of ten milliseconds; whoever interrupts it does so long before the last. */
 const trainer = (dir: string, saving: Saving, steps = 1_000_000): string[] => ['python3', FRAMEWORK, dir, saving, String(steps)];
@@ -39,7 +41,7 @@ async function killAll(run: Supervised, dir: string): Promise<void> {
 
 const stepIn = (line: string): number => Number(/(?:step|saved|start) (\d+)/.exec(line)?.[1]);
 
-describe('a trainer that saves by itself', () => {
+describe('a trainer that saves by itself', PATIENT, () => {
   it.each(['rotates', 'folders'] as const)(
     'and %s its saves is sealed behind its back, saves once more when it is told to end, and goes on from that',
     async (saving) => {

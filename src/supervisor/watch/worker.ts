@@ -25,7 +25,7 @@ const { signal } = new AbortController();
 /** A look is followed by a pause so many times as long: watching costs less than a per cent of a core, whatever lies there. */
 const PAUSES = 150;
 /** The same for looking into what has changed, which is rare. */
-const PAUSES_AFTER_JUDGING = 10;
+const PAUSES_AFTER_JUDGING = 4;
 const SHORTEST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
