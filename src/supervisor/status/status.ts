@@ -5,7 +5,7 @@ import type { Prediction } from '../../domain/prediction.ts';
 import type { Totals } from './totals.ts';
 
 /** Named in every answer; a field may be added under the same number, a meaning never changes. Documented in docs/reference/status.md. */
-export const STATUS_SCHEMA = 'holdfast.status/1';
+const STATUS_SCHEMA = 'holdfast.status/1';
 
 /** The life that goes on, as far as a status tells of it. */
 export interface LiveFacts {
