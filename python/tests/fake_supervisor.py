@@ -61,7 +61,7 @@ class FakeSupervisor:
         self._saves += 1
         path = os.path.join(self.folder, "save-%d" % self._saves)
         os.mkdir(path)
-        return {"type": "folder", "save": str(self._saves), "path": path}
+        return {"type": "folder", "save": str(self._saves), "path": path, "mark": path + ".mark"}
 
     def _serve(self):
         try:

@@ -154,6 +154,26 @@ class Attached(unittest.TestCase):
             raise OSError("disk full")
         self.assertEqual(supervisor.expect("failed")["reason"], "OSError: disk full")
 
+    def test_what_is_written_is_marked_on_the_spot_also_when_nobody_listens_any_more(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        for step, goes_away in ((1, False), (2, True)):
+            self.assertTrue(run.step(step))
+            with run.save(step) as folder:
+                mark = folder.parent / (folder.name + ".mark")
+                self.assertFalse(mark.exists())
+                if goes_away:
+                    supervisor.vanish()
+            self.assertTrue(mark.exists())
+
+    def test_what_could_not_be_written_is_not_marked(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertTrue(run.step(1))
+        with self.assertRaises(OSError), run.save(1) as folder:
+            raise OSError("disk full")
+        self.assertFalse((folder.parent / (folder.name + ".mark")).exists())
+
     def test_another_step_than_the_one_that_was_due_begins_anew(self):
         supervisor = FakeSupervisor(every_steps=5)
         run = attach(supervisor)
