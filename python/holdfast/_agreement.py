@@ -10,8 +10,8 @@ import math
 import time
 from typing import Callable, List, NamedTuple, Optional, Sequence
 
-_SHARE = 0.001
-"""The part of the training time that agreeing may cost."""
+_SHARE = 0.0005
+"""The part of the training time that agreeing is planned to cost; half of the thousandth that is promised, for what the plan does not see."""
 _LONGEST_NS = 5_000_000_000
 """However costly it is: whoever is told to end has to be heard within a time like this."""
 _GROWTH = 4

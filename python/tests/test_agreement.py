@@ -112,7 +112,7 @@ class Ranks(unittest.TestCase):
             _, agreements = train(2, 6000, {}, step_ns=step_ms * MS, cost_ns=cost_us * 1000)
             every = agreements[0].every
             self.assertEqual(every, agreements[1].every)
-            self.assertLessEqual(cost_us / (every * step_ms * 1000), 0.001 * 1.02)
+            self.assertLessEqual(cost_us / (every * step_ms * 1000), 0.0005 * 1.02)
             self.assertLessEqual(agreements[0].within_ms, 2 * 5000)
 
     def test_whoever_is_told_to_end_is_heard_in_time_however_much_it_costs(self):
