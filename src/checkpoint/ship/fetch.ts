@@ -6,7 +6,6 @@ import type { Clock } from '../../core/clock.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { LIMITS } from '../limits.ts';
-import { checkPresence } from '../store/check-sealed.ts';
 import { at, BESIDE_SUFFIX, MANIFEST_NAME } from '../store/layout.ts';
 import { type Manifest, parseManifest } from '../store/manifest.ts';
 import { readManifestFile } from '../store/read-seals.ts';
@@ -85,7 +84,7 @@ async function fetchClaimed(store: OpenStore, found: RemoteCheckpoint, options: 
   const { files, step, attempt, save } = manifest;
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   const facts = { name, path: join(folder, name), step, attempt, save, files: files.length, bytes };
-  if (isAlreadyThere(store, found))
+  if (await isAlreadyThere(store, found))
     return { ...facts, state: 'already', receivedBytes: 0, durationMs: Math.round(clock.monotonic() - started) };
   const staging = stagingOf(folder, save);
   try {
@@ -171,12 +170,12 @@ function makeFolders(folder: string): void {
   }
 }
 
-function isAlreadyThere(store: OpenStore, { name, kind, manifest }: RemoteCheckpoint): boolean {
+async function isAlreadyThere(store: OpenStore, { name, kind, manifest }: RemoteCheckpoint): Promise<boolean> {
   const { fs, path } = store;
   const file = kind === 'directory' ? join(path, name, MANIFEST_NAME) : join(path, `${name}${BESIDE_SUFFIX}`);
   const own = readManifestFile(fs, file);
   if (own?.ok === true && own.manifest.save === manifest.save) {
-    assertWhole(store, { name, kind, manifest: own.manifest, manifestFile: file, path: join(path, name) });
+    await assertWhole(store, { name, kind, manifest: own.manifest, manifestFile: file, path: join(path, name) });
     return true;
   }
   if (own === null && fs.stat(join(path, name)) === null) return false;
@@ -187,7 +186,9 @@ function isAlreadyThere(store: OpenStore, { name, kind, manifest }: RemoteCheckp
 }
 
 /** Its seal alone is no reason to say that it is here. */
-function assertWhole(store: OpenStore, here: Omit<SealedCheckpoint, 'root'>): void {
+async function assertWhole(store: OpenStore, here: Omit<SealedCheckpoint, 'root'>): Promise<void> {
+  // With all it says about checkpoints: whoever fetches one for the first time does not need it.
+  const { checkPresence } = await import('../store/check-sealed.ts');
   const problem = checkPresence(store, { ...here, root: here.kind === 'directory' ? here.path : store.path });
   if (problem === null) return;
   throw new HoldfastError('CHECKPOINT_NOT_GOOD', {

@@ -1,5 +1,4 @@
-import * as http from 'node:http';
-import * as https from 'node:https';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Clock } from '../../../core/clock.ts';
 import { HoldfastError, systemCode, toError } from '../../../core/errors.ts';
 import { RequestFailure } from '../failure.ts';
@@ -7,6 +6,7 @@ import { type Body, bodySize, sendBody } from './body.ts';
 import type { Routes } from './connect.ts';
 import { hostHeader, type Origin } from './origin.ts';
 import type { DirectSink } from './raw-get.ts';
+import { http, https } from './runtime-http.ts';
 
 export interface HttpRequest {
   readonly method: string;
@@ -33,7 +33,7 @@ export interface BodySink {
 
 export interface HttpResponse {
   readonly status: number;
-  readonly headers: http.IncomingHttpHeaders;
+  readonly headers: IncomingHttpHeaders;
   /** Empty when a sink took it. */
   readonly body: Buffer;
 }
@@ -109,7 +109,7 @@ async function exchange(request: HttpRequest, { routes, idleMs, signal }: Exchan
   sent.setTimeout(idleMs, () => sent.destroy(timedOut(`nothing came for ${idleMs / 1000} s`)));
   sent.setHeader('connection', 'keep-alive');
   let hasAnswer = false;
-  const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
     sent.once('response', (response) => {
       hasAnswer = true;
       resolve(response);
@@ -122,7 +122,7 @@ async function exchange(request: HttpRequest, { routes, idleMs, signal }: Exchan
     throw thrown;
   });
   sending.catch(() => {});
-  let response: http.IncomingMessage;
+  let response: IncomingMessage;
   try {
     response = await answered;
   } catch (thrown) {
@@ -146,7 +146,7 @@ async function readDirectly(request: HttpRequest, { routes, ...options }: Exchan
   return isRead ? { status: 206, headers: {}, body: Buffer.alloc(0) } : null;
 }
 
-async function receive(response: http.IncomingMessage, { sink, maxBytes = MAX_BODY, method }: HttpRequest): Promise<HttpResponse> {
+async function receive(response: IncomingMessage, { sink, maxBytes = MAX_BODY, method }: HttpRequest): Promise<HttpResponse> {
   const { headers } = response;
   const status = response.statusCode ?? 0;
   const chunks: Buffer[] = [];

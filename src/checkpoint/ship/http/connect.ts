@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
-import * as http from 'node:http';
-import * as https from 'node:https';
+import type { Agent } from 'node:http';
+import type { AgentOptions, RequestOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
 import * as tls from 'node:tls';
 import { HoldfastError } from '../../../core/errors.ts';
 import { printable } from '../../../core/printable.ts';
 import { hostHeader, type Origin, parseOrigin } from './origin.ts';
 import { RawConnections } from './raw-get.ts';
+import { http, https } from './runtime-http.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -16,7 +17,7 @@ export interface Proxy extends Origin {
 }
 
 export interface Route {
-  readonly agent: http.Agent;
+  readonly agent: Agent;
   /** Set when a plain request must name the whole address to a proxy. */
   readonly proxy: Proxy | null;
   /** No proxy of any kind is in between. */
@@ -115,12 +116,12 @@ type Connected = (error: Error | null, stream: Duplex) => void;
 class TunnelAgent extends https.Agent {
   readonly #proxy: Proxy;
 
-  constructor(proxy: Proxy, options: https.AgentOptions) {
+  constructor(proxy: Proxy, options: AgentOptions) {
     super(options);
     this.#proxy = proxy;
   }
 
-  override createConnection(options: https.RequestOptions, callback?: Connected): Duplex | null | undefined {
+  override createConnection(options: RequestOptions, callback?: Connected): Duplex | null | undefined {
     const { protocol, host, port, authorization } = this.#proxy;
     const target = `${options.host ?? ''}:${options.port ?? 443}`;
     const fail = (error: Error): void => callback?.(error, undefined as unknown as Duplex);
