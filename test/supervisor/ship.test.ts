@@ -101,6 +101,14 @@ describe('a run that ships', PATIENT, () => {
     expect(pointerOf(remote)).toMatchObject({ attempt: 2, step: eventsOf(dir, 'attempt-ended').at(-1)?.lastGoodStep });
   });
 
+  it('that is finished waits until its last checkpoint has arrived', async () => {
+    using folder = tempFolder();
+    const [dir, remote] = [join(folder.path, 'run'), join(folder.path, 'copies')];
+    const args = ['--dir', dir, '--ship', `file://${remote}`, '--ship-limit', '1MiB/s', '--every', '20steps'];
+    expect((await new Supervised({ args, command: ['python3', BULKY, '90'] }).ended).code).toBe(0);
+    expect(pointerOf(remote)).toMatchObject({ attempt: 1, step: 80 });
+  });
+
   it('gets a copy through, however slowly, although retention lets go of each save as soon as the next is sealed', async () => {
     using folder = tempFolder();
     const [dir, remote] = [join(folder.path, 'run'), join(folder.path, 'copies')];

@@ -52,7 +52,10 @@ export class Shipper {
     });
     this.#worker.on('message', (message: FromShip) => this.#hear(message));
     this.#worker.on('error', (thrown) => this.#die(thrown));
-    this.#worker.once('exit', () => this.#settle());
+    this.#worker.once('exit', () => {
+      this.#isDead = true;
+      this.#settle();
+    });
     // The trainer's end is what the process waits for.
     this.#worker.unref();
   }
@@ -68,6 +71,8 @@ export class Shipper {
    */
   async finish(notices: Notices): Promise<void> {
     const { book, store } = this.#options;
+    // Now the process waits for it.
+    this.#worker.ref();
     const missing = this.#missing();
     if (missing !== null) {
       const { deadline } = notices;

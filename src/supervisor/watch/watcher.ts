@@ -56,6 +56,8 @@ export class Watcher {
 
   /** The trainer and all it started have ended: what it saved last is sealed, as far as there is time. */
   async finish(notices: Notices, isClean: boolean): Promise<void> {
+    // Now the process waits for it.
+    this.#worker.ref();
     const over = new AbortController();
     const message: ToWatch = { type: 'finish', isClean };
     this.#worker.postMessage(message);
