@@ -71,4 +71,24 @@ describe('the options of a run', () => {
   ])('say where saves go first: %s before %s', (stage, said, wish) => {
     expect(compileRunOptions({ ...VALUES, stage }, ['train'], { HOLDFAST_STAGE: said }).stage).toEqual(wish);
   });
+
+  it('look for a metadata service and for hangs unless they are told otherwise, and serve nothing', () => {
+    expect(compileRunOptions(VALUES, ['train'], {})).toMatchObject({
+      metadata: { isNamed: false, origin: 'http://169.254.169.254' },
+      hang: { multiple: 20 },
+      onHang: 'report',
+      status: null,
+    });
+    const told = { ...VALUES, hang: 'off', status: '0.0.0.0:9400' };
+    expect(compileRunOptions(told, ['train'], { HOLDFAST_METADATA: 'off' })).toMatchObject({
+      metadata: null,
+      hang: null,
+      status: { host: '0.0.0.0', port: 9400 },
+    });
+    const named = { ...VALUES, metadata: 'aws' };
+    expect(compileRunOptions(named, ['train'], { HOLDFAST_METADATA: 'off' }).metadata).toMatchObject({ services: ['aws'] });
+    expect(() => compileRunOptions(VALUES, ['train'], { HOLDFAST_METADATA: 'moon' })).toThrow(
+      /^HOLDFAST_METADATA: "moon" names no metadata service/,
+    );
+  });
 });
