@@ -5,6 +5,7 @@ import { lastGood } from '../../src/checkpoint/store/last-good.ts';
 import { readRun } from '../../src/checkpoint/store/store.ts';
 import type { EventOf } from '../../src/ledger/events.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
+import { mountTmpfs, whyNoMounts } from '../support/mounts.ts';
 import { ROOT } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
@@ -151,6 +152,21 @@ describe.skipIf(!existsSync(MEMORY))('a save that lands in memory first', () => 
     rmSync(dir, { recursive: true });
   });
 });
+
+it.skipIf(whyNoMounts() !== null)(
+  'a save goes to the disk at once where memory has no room for it, and the reason is told once',
+  async () => {
+    using folder = tempFolder();
+    using memory = mountTmpfs('size=1m');
+    const command = ['python3', join(ROOT, 'test/support/trainers/staged.py'), String(STEPS), '-1', 'no-gate'];
+    const args = ['--dir', join(folder.path, 'run'), '--every', '10steps', `--stage=${memory.path}`];
+    const { code, stdout, stderr } = await new Supervised({ args, command }).ended;
+    expect([code, stdout.match(/^writing /gm)?.length, stdout.includes(memory.path)]).toEqual([0, 4, false]);
+    expect(stderr.match(/saves go to the disk at once and not to memory first: a save needs 1\.19 MiB, and 1 MiB are left/g)).toHaveLength(
+      1,
+    );
+  },
+);
 
 it.each([
   ['--stage', ['--stage=/proc'], {}, 'option --stage: /proc does not lie in memory'],

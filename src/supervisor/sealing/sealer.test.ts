@@ -29,7 +29,8 @@ function makeSealer(dir: string, program?: string): Sealer {
   return sealer;
 }
 
-describe('the thread that seals', () => {
+// A thread takes long to start on a busy machine.
+describe('the thread that seals', { timeout: 30_000 }, () => {
   it('seals a save, tells its bytes on the way, and prunes', async () => {
     using folder = tempFolder();
     const { store, save } = await handedOver(folder.path);

@@ -75,7 +75,8 @@ async function nextLife(gang = 'next'): Promise<readonly number[]> {
   return scan(store).sealed.map(({ manifest }) => manifest.step);
 }
 
-describe('of what an earlier life has left in memory', () => {
+// A thread takes long to start on a busy machine.
+describe('of what an earlier life has left in memory', { timeout: 30_000 }, () => {
   it('the newest that was handed over becomes a checkpoint of the new attempt, and the others go', async () => {
     await startAttempt(store, { gang: 'first' });
     leave({ step: 10 });
