@@ -103,12 +103,16 @@ class Ec2Mock {
   }
 
   static async start(program: string, ...options: readonly string[]): Promise<Ec2Mock> {
-    const port = await freePort();
-    const args = [...options, '--imdsv2', '--hostname', '127.0.0.1', '--port', String(port)];
-    const child = spawn(program, args, { stdio: 'ignore' });
-    const server = new Ec2Mock(child, `http://127.0.0.1:${port}`);
-    while (child.exitCode === null && !(await answers(`${server.origin}/latest/meta-data/`)));
-    return server;
+    // It cannot choose a port itself, and somebody may take the free one first.
+    for (let tries = 0; tries < 5; tries++) {
+      const port = await freePort();
+      const args = [...options, '--imdsv2', '--hostname', '127.0.0.1', '--port', String(port)];
+      const child = spawn(program, args, { stdio: 'ignore' });
+      const server = new Ec2Mock(child, `http://127.0.0.1:${port}`);
+      while (child.exitCode === null && !(await answers(`${server.origin}/latest/meta-data/`)));
+      if (child.exitCode === null) return server;
+    }
+    throw new Error('the mock does not start');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
