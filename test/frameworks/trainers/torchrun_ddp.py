@@ -4,7 +4,7 @@ family: torch
 
 Prints the weights at the end, as bits, so that an interrupted run can be compared with one that never was. A state that is not of the step it
 is resumed as, or not of the rank that reads it, ends the rank with "bad". With a second argument, a file, its first eight bytes are the newest
-step of the first rank, so that whoever kills it knows how far it was.
+step of the first rank, so that whoever kills it knows how far it was. Lines are printed in one piece: the ranks share a pipe.
 """
 
 import hashlib
@@ -41,9 +41,9 @@ loaded = {}
 run = holdfast.attach()
 start = run.resume(load)
 if any(step != start - 1 for step in loaded.values()):
-    print(f"bad {rank} {start} {loaded}", flush=True)
+    print(f"bad {rank} {start} {loaded}\n", end="", flush=True)
     sys.exit(70)
-print(f"start {rank} {start} {os.getpid()}", flush=True)
+print(f"start {rank} {start} {os.getpid()}\n", end="", flush=True)
 for step in range(start, TOTAL):
     inputs = torch.randn(4, 8)
     loss = (parallel(inputs) - inputs.sum(1, keepdim=True)).square().mean()
@@ -59,8 +59,8 @@ for step in range(start, TOTAL):
                 state = {"step": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
                 torch.save(state, folder / "state.pt")
     if rank == 0 and step == start + 20:
-        print("ready", flush=True)
+        print("ready\n", end="", flush=True)
 run.finish()
 bits = b"".join(value.detach().numpy().tobytes() for value in model.state_dict().values())
-print(f"finished {rank} {hashlib.sha256(bits).hexdigest()}", flush=True)
+print(f"finished {rank} {hashlib.sha256(bits).hexdigest()}\n", end="", flush=True)
 dist.destroy_process_group()
