@@ -136,7 +136,7 @@ export const run = defineCommand({
   },
   examples: [
     {
-      line: 'run --dir=/shared/run-7 --nodes=2 --node-rank=0 -- torchrun --nnodes=2 --nproc-per-node=8 train.py',
+      line: 'run --dir=/shared/run --nodes=2 --node-rank=0 -- torchrun --nnodes=2 train.py',
       description: 'The first of two nodes; their ranks make one checkpoint',
     },
     { line: 'run -- python train.py', description: 'A trainer with the three lines of the SDK' },
