@@ -142,7 +142,7 @@ export const run = defineCommand({
     { line: 'run -- python train.py', description: 'A trainer with the three lines of the SDK' },
     { line: 'run --dir=/data/run-7 --grace=2m --every=10m -- torchrun --nproc-per-node=8 train.py', description: 'All ranks of a node' },
     {
-      line: 'run --watch=out --resume-arg=--resume_from_checkpoint -- python run_clm.py --output_dir=out',
+      line: 'run --watch=out --resume-arg=--resume_from_checkpoint -- python train.py --output_dir=out',
       description: 'Not a line of the trainer is changed: what its framework saves in out is sealed',
     },
     {
