@@ -109,7 +109,7 @@ export class Life implements SdkListener, SaveEvents {
   }
 
   onRank(rank: Rank): void {
-    const { store, attempt, resume, options, book, sealer } = this.#life;
+    const { store, attempt, resume, options, book } = this.#life;
     this.ranks.add(rank);
     const everySteps = options.cadence.kind === 'steps' ? options.cadence.everySteps : null;
     rank.send({ type: 'welcome', protocol: PROTOCOL, run: store.run, attempt: attempt.attempt, resume, everySteps });
@@ -118,8 +118,6 @@ export class Life implements SdkListener, SaveEvents {
       book.say(
         resume === null ? 'the trainer has attached; it starts fresh' : `the trainer has attached; it resumes after step ${resume.step}`,
       );
-    // It may save soon, and its first save should not wait for a thread to start.
-    if (!this.#hasAttached) sealer.warm();
     this.#hasAttached = true;
     this.#attached.resolve();
     this.#tellOtherWorld(rank);

@@ -16,7 +16,7 @@ const MANNERS = ['exits', 'ignores', 'dies', 'hangs', 'daemons'] as const satisf
  */
 function graceOf(manner: (typeof MANNERS)[number], kind: 'sdk' | 'bare'): string {
   if (manner !== 'ignores' && manner !== 'hangs') return '30s';
-  return kind === 'sdk' ? '10s' : '2s';
+  return kind === 'sdk' ? '15s' : '2s';
 }
 
 const CASES = (['direct', 'shell'] as const).flatMap((through) =>
