@@ -25,8 +25,8 @@ export function renderKills(result: KillResult): string {
 Written by \`npm run kills:long\`; not to be edited by hand. The suite \`test/frameworks/gang-kills\` runs a slice of it.
 
 A data-parallel trainer (DistributedDataParallel on gloo, dropout, AdamW) runs under \`holdfast run -- torchrun\` and saves every 40 steps, which here
-is a few times a second. It is struck at random moments: some while the launcher and its ranks come up, the others up to 1.5 s after the first
-step. After each blow every byte of the last good checkpoint is compared. Every rank refuses a state that is not of its step. A run that comes to
+is a few times a second. It is struck at random moments: some while the launcher and its ranks come up, the others within the first 160
+steps. After each blow every byte of the last good checkpoint is compared. Every rank refuses a state that is not of its step. A run that comes to
 its end, ${steps} steps, is compared with one that was never interrupted, weights bit for bit, and followed by a new run.
 
 | | |

@@ -20,7 +20,7 @@ const { values } = parseArgs({
   },
 });
 
-const STEPS = 1200;
+const STEPS = 400;
 const family = familyOf(TRAINER);
 const torchrun = join(dirname((await installFrameworks([family])).get(family) ?? ''), 'torchrun');
 const startedMs = realClock.now();

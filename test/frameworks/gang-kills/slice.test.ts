@@ -21,7 +21,7 @@ describe('a run under a real torchrun that is killed again and again', () => {
   it(`resumes from a good step every time, loses no more than the cadence and one save, and ends with the right weights (seed ${SEED})`, async () => {
     expect(Object.keys(BLOWS)).toEqual(expect.arrayContaining(blows));
     const { signal } = new AbortController();
-    const options = { torchrun, blows, count: blows.length, worlds: [2], steps: 800, rng: createRng(SEED), clock: realClock, signal };
+    const options = { torchrun, blows, count: blows.length, worlds: [2], steps: 400, rng: createRng(SEED), clock: realClock, signal };
     const tally = await strike(options);
     expect(tally.faults).toEqual([]);
     expect(tally.kills).toBe(blows.length);

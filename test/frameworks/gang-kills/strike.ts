@@ -11,9 +11,12 @@ import { BLOWS, GRACE_MS, kill, startedIn } from './blows.ts';
 
 export const TRAINER = 'trainers/torchrun_ddp.py';
 const EVERY = 40;
-/** Some fall while the launcher and the ranks come up, the others so long after the first step at most. */
+/** Some fall while the launcher and the ranks come up, the others within some saves, at any moment of one. */
 const EARLY = 0.15;
-const LONGEST_MS = 1500;
+const STARTUP_MS = 3000;
+const MOST_STEPS = 4 * EVERY;
+const LOOK_MS = 5;
+const JITTER_MS = 100;
 /** A save is sealed while training goes on, and the next one waits for it: so many steps can be made meanwhile. */
 export const MOST_LOST = 2 * EVERY;
 
@@ -104,13 +107,15 @@ class Striker {
     const run = (this.#run ??= this.#begin(this.#drawWorld()));
     const life = this.#start(run);
     const isEarly = isStruck && rng.next() < EARLY;
-    const hasBegun = isEarly ? await life.line(/attempt \d+ of the run/) : await this.#begun(life, run);
+    const first = isEarly ? await life.line(/attempt \d+ of the run/).then(() => -1) : await this.#begun(life, run);
     for (const pid of run.orphans) kill(pid);
     run.orphans = [];
-    if (hasBegun === null || !isStruck) return this.#end(run, await life.ended);
+    if (first === null || !isStruck) return this.#end(run, await life.ended);
     const ended = new AbortController();
     void life.ended.then(() => ended.abort());
-    await clock.sleep(rng.next() * LONGEST_MS, { signal: ended.signal }).catch(() => {});
+    const until = isEarly ? -1 : first + rng.next() * MOST_STEPS;
+    while (reachedBy(run) < until && !ended.signal.aborted) await clock.sleep(LOOK_MS);
+    await clock.sleep(rng.next() * (isEarly ? STARTUP_MS : JITTER_MS), { signal: ended.signal }).catch(() => {});
     if (ended.signal.aborted) return this.#end(run, await life.ended);
     await this.#blow(run, life);
   }
@@ -168,9 +173,11 @@ class Striker {
     const blow = blows[this.kills] ?? names[Math.floor(rng.next() * names.length)] ?? '';
     const sleep = async (ms: number): Promise<void> => clock.sleep(ms);
     await BLOWS[blow]?.({ run: life, dir: run.dir, chance: () => rng.next(), sleep });
+    const atOnce = reachedBy(run);
     await life.died;
     run.orphans = startedIn(run.dir);
-    run.reached = Math.max(run.reached, reachedBy(run));
+    // What a trainer does when its supervisor is dead nobody can keep.
+    run.reached = Math.max(run.reached, run.orphans.length > 0 ? atOnce : reachedBy(run));
     run.struck = [...run.struck, blow];
     run.good = await this.#look(run, blow);
     this.#kills++;
