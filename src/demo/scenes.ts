@@ -40,7 +40,7 @@ export const SCENES: readonly Scene[] = [
   {
     id: 'full-disk',
     title: 'The disk is full in the middle of a save; then somebody makes room',
-    how: 'a limit on the size of files stands in for it (no root): the write fails in the same place',
+    how: 'a limit on the size of files stands in for it: no root, the same failure',
     graceMs: 20_000,
     interruption: 'full-disk',
     flipsBit: false,

@@ -41,7 +41,7 @@ function startedAgain(life: Life, { lane, twin }: Told): LifeWords {
   const exit = `exit ${life.code}`;
   if (life.result === null) {
     const newest = lane.lives[0]?.saves.at(-1)?.step ?? 0;
-    return { text: life.from === null ? `${exit}: cannot load step ${newest}; every start fails` : exit, tone: 'bad' };
+    return { text: life.from === null ? `${exit}: step ${newest} cannot be loaded, ever` : exit, tone: 'bad' };
   }
   if (life.result !== twin) return { text: `${exit}, and WRONG: slope ${slope(life.result)}, not ${slope(twin)}`, tone: 'bad' };
   const before = life.refused === null ? '' : `${life.refused} refused; `;

@@ -14,17 +14,19 @@ export interface DemoLook {
   readonly columns: number;
 }
 
-const LABEL = 11;
-const WORDS = 48;
+const LABEL = 10;
+const WORDS = 45;
 const INDENT = '   ';
 
 export function openingLines(python: string, { style, columns }: DemoLook): readonly string[] {
   const { steps, every } = TRAINING;
+  const legend = `${INDENT}━ steps  ● checkpoint  ◐ half a save  ✕ ended too early  ✔ came to its end`;
   return [
-    style.bold('A training run is interrupted four times, for real: bare, and under holdfast run.'),
-    `The trainer (examples/stdlib, Python ${python}) does ${steps} steps and saves every ${every}. After each interruption the same`,
-    'command line is started again; in the end it must have learned what a twin learns that nobody interrupts.',
-    style.dim(fitWidth(`${INDENT}━ steps   ● checkpoint   ◐ half a save   ✕ ended too early   ✔ came to its end`, columns)),
+    style.bold('A training run is interrupted four times: bare, and under holdfast run.'),
+    `The trainer (Python ${python}) does ${steps} steps and saves every ${every}. After each`,
+    'interruption the same command line is started again. In the end it must have',
+    'learned what a twin learns that nobody interrupts.',
+    style.dim(fitWidth(legend, columns)),
   ];
 }
 
@@ -71,9 +73,8 @@ export function closingLines(report: DemoReport, { style }: DemoLook): readonly 
   const verdict =
     failed.length === 0
       ? [
-          style.green(
-            `Everything held that Holdfast promises, in ${formatDuration(elapsedMs)}. Three lines make your own trainer so: README.md`,
-          ),
+          style.green(`Everything held that Holdfast promises, in ${formatDuration(elapsedMs)}.`),
+          'Three lines make your own trainer so: README.md',
         ]
       : ['These did not hold:', ...failed.map((claim) => style.red(`${INDENT}✗ ${claim}`))];
   const kept = folder === null ? [] : [`The runs are in ${folder}; look at one with: holdfast log ${folder}/short-grace-holdfast`];
