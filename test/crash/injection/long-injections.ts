@@ -17,13 +17,22 @@ export interface LongInjections {
   readonly count: number;
   readonly rng: Rng;
   readonly subjects?: readonly Subject[];
+  /** Every fault at every use of every call of small subjects comes first; without it only drawn ones, spread evenly over the phases. */
+  readonly isExhaustive?: boolean;
   /** Ends it early, with what was made by then. */
   readonly signal: AbortSignal;
   readonly onProgress: (tally: Tally) => void;
 }
 
 /** Every fault at every use of every call of small subjects; then drawn ones at larger subjects, until there are enough. */
-export async function runInjections({ count, rng, subjects = SUBJECTS, signal, onProgress }: LongInjections): Promise<Tally> {
+export async function runInjections({
+  count,
+  rng,
+  subjects = SUBJECTS,
+  isExhaustive = true,
+  signal,
+  onProgress,
+}: LongInjections): Promise<Tally> {
   const tracer = findStrace();
   if ('missing' in tracer) throw new Error(tracer.missing);
   const tally = emptyTally();
@@ -33,15 +42,15 @@ export async function runInjections({ count, rng, subjects = SUBJECTS, signal, o
     addCampaign(tally, subject, await runCampaign(options), choose === undefined);
     onProgress(tally);
   };
-  for (const subject of subjects) await run(subject, SMALL);
+  if (isExhaustive) for (const subject of subjects) await run(subject, SMALL);
   while (tally.injections < count && !signal.aborted) {
     const subject = rng.pick(subjects);
     const shape = { bytes: rng.integer(100, 300_000), ranks: rng.integer(1, 4), isFirst: rng.next() < 0.3 };
     await run(subject, shape, (possible) => draw(possible, rng));
   }
   const phases = subjects.flatMap((subject) => PHASES_OF[subject]);
-  tally.faults.push(...thinPhases(tally, phases, LEAST_PER_PHASE));
-  if (tally.pairsMade < tally.pairs) tally.faults.push(`${tally.pairs - tally.pairsMade} pairs of a use and a fault were never made`);
+  tally.missing.push(...thinPhases(tally, phases, LEAST_PER_PHASE));
+  if (tally.pairsMade < tally.pairs) tally.missing.push(`${tally.pairs - tally.pairsMade} pairs of a use and a fault were never made`);
   return tally;
 }
 

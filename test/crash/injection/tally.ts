@@ -16,11 +16,14 @@ export interface Tally {
   readonly byPhase: Partial<Record<Phase, Counts>>;
   /** By system call, then by fault. */
   readonly byCall: Record<string, Counts>;
+  /** Bad outcomes. */
   readonly faults: string[];
+  /** What was not looked at that should have been: a run that was too short, no bad outcome. */
+  readonly missing: string[];
 }
 
 export function emptyTally(): Tally {
-  return { injections: 0, pairs: 0, pairsMade: 0, ends: {}, bySubject: {}, byPhase: {}, byCall: {}, faults: [] };
+  return { injections: 0, pairs: 0, pairsMade: 0, ends: {}, bySubject: {}, byPhase: {}, byCall: {}, faults: [], missing: [] };
 }
 
 export function addCampaign(tally: Tally, subject: Subject, { made, faults, possible }: CampaignResult, isExhaustive: boolean): void {
