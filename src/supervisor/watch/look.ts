@@ -86,6 +86,12 @@ export function isSame(a: Stamps, b: Stamps): boolean {
   return true;
 }
 
+/** Nothing is there that was not there before, as it is. */
+export function isPartOf(now: Stamps, before: Stamps): boolean {
+  for (const [path, stamp] of now) if (before.get(path) !== stamp) return false;
+  return true;
+}
+
 /** Every file that both have was written anew: nothing of the older save is left among the newer one's. */
 export function isRewritten(before: Stamps, now: Stamps): boolean {
   for (const [path, stamp] of before) if (now.get(path) === stamp) return false;

@@ -57,9 +57,19 @@ describe('a seal in a watched folder', () => {
     expect(names(tracker.observe(seen(entry('two', { a: '2' })), QUIET_MS).due)).toEqual(['two']);
   });
 
+  it('is not touched while its files are being deleted one after the other, and is told once', () => {
+    const tracker = new Tracker([], []);
+    tracker.seal(entry('one', { a: '1', b: '1' }));
+    const half = seen(entry('one', { b: '1' }, true));
+    const observed = tracker.observe(half, 0);
+    expect([names(observed.dwindling), observed.replaced, tracker.sealedCount]).toEqual([['one'], [], 0]);
+    expect(tracker.observe(half, 2 * QUIET_MS)).toEqual({ due: [], gone: [], dwindling: [], replaced: [] });
+    expect(tracker.observe(seen(), 3 * QUIET_MS).gone).toEqual([]);
+  });
+
   it('of an earlier life is known from the beginning', () => {
     const tracker = new Tracker([['one', new Map([['a', '1']])]], ['one']);
-    expect(tracker.observe(seen(entry('one', { a: '1' }, true)), 0)).toEqual({ due: [], gone: [], replaced: [] });
+    expect(tracker.observe(seen(entry('one', { a: '1' }, true)), 0)).toEqual({ due: [], gone: [], dwindling: [], replaced: [] });
     expect(tracker.observe(seen(), 1).gone).toEqual(['one']);
   });
 });

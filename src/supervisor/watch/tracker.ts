@@ -1,4 +1,4 @@
-import { type Entry, isRewritten, isSame, type Stamps } from './look.ts';
+import { type Entry, isPartOf, isRewritten, isSame, type Stamps } from './look.ts';
 
 /** Nobody has touched it for this long. Not what makes a save finished, which its format says; only no reason to look while it is written. */
 export const QUIET_MS = 1000;
@@ -16,7 +16,9 @@ export interface Observed {
   readonly due: readonly Entry[];
   /** Sealed, and gone since: its framework keeps only so many. */
   readonly gone: readonly string[];
-  /** Sealed, and something in it was written or deleted since: the seal is void. */
+  /** Sealed, and files of it are missing, the others as they were: it is being deleted, and whoever does so must not be disturbed. */
+  readonly dwindling: readonly Entry[];
+  /** Sealed, and something in it was written since: the seal is void. */
   readonly replaced: readonly Entry[];
 }
 
@@ -44,18 +46,23 @@ export class Tracker {
     const gone = [...this.#sealed.keys()].filter((name) => !entries.has(name));
     for (const name of gone) this.#sealed.delete(name);
     for (const name of this.#tracked.keys()) if (!entries.has(name)) this.#forget(name);
-    const [due, replaced]: [Entry[], Entry[]] = [[], []];
-    for (const entry of entries.values()) {
+    const changed = [...entries.values()].filter((entry) => !this.#isAsSealed(entry));
+    const [dwindling, replaced]: [Entry[], Entry[]] = [[], []];
+    for (const entry of changed) {
       const sealed = this.#sealed.get(entry.name);
-      if (sealed !== undefined && isSame(sealed, entry.stamps)) continue;
-      if (sealed !== undefined) {
-        replaced.push(entry);
-        this.#sealed.delete(entry.name);
-        this.#before.set(entry.name, sealed);
-      }
-      if (this.#isDue(entry, nowMs, isOver) && (sealed !== undefined || !entry.hasSeal)) due.push(entry);
+      if (sealed === undefined) continue;
+      (isPartOf(entry.stamps, sealed) ? dwindling : replaced).push(entry);
+      this.#sealed.delete(entry.name);
+      this.#before.set(entry.name, sealed);
     }
-    return { due, gone, replaced };
+    // What another has sealed is not ours to judge; a seal of our own that is void is.
+    const open = changed.filter((entry) => !entry.hasSeal || replaced.includes(entry));
+    return { due: open.filter((entry) => this.#isDue(entry, nowMs, isOver)), gone, dwindling, replaced };
+  }
+
+  #isAsSealed({ name, stamps }: Entry): boolean {
+    const sealed = this.#sealed.get(name);
+    return sealed !== undefined && isSame(sealed, stamps);
   }
 
   /** It is sealed as it was seen. */

@@ -61,10 +61,12 @@ async function look(isLast: boolean): Promise<number> {
   const startedMs = clock.monotonic();
   const entries = lookAround(store.fs, dir);
   finishing.keepOnly(new Set(entries.keys()));
-  const { due, gone, replaced } = tracker.observe(entries, clock.monotonic(), { isOver: isLast });
+  const { due, gone, dwindling, replaced } = tracker.observe(entries, clock.monotonic(), { isOver: isLast });
   for (const name of gone) retractGone(store.fs, dir, name);
   for (const entry of replaced) retractSeal(store.fs, entry);
-  tellLost(gone, 'deleted');
+  // Nobody deletes any more: what is left of it is not a checkpoint.
+  if (isLast) for (const entry of dwindling) retractSeal(store.fs, entry);
+  tellLost([...gone, ...dwindling.map(({ name }) => name)], 'deleted');
   tellLost(
     replaced.map(({ name }) => name),
     'overwritten',
