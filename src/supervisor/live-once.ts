@@ -239,8 +239,8 @@ async function settleSaves({ notices, store }: LiveOptions, life: Life): Promise
   const over = new AbortController();
   await Promise.race([life.desk.idle(), notices.untilDeadline(TELL_MS, over.signal).catch(() => {})]);
   over.abort();
-  if (life.desk.phase === 'idle') return;
-  life.desk.abandon('there was no time left to seal it');
+  // Also when nothing goes on: what a process that outlives its launcher would begin now, nobody could tell of any more.
+  life.desk.abandon(life.desk.phase === 'sealing' ? 'there was no time left to seal it' : 'the trainer has ended');
   // What is being committed right now takes a moment, and is told as what it is.
   await bounded(life.desk.idle(), REST_MS, store.clock);
 }
