@@ -42,9 +42,10 @@ function launcherOf(dir: string): number {
   return pids.at(-1) ?? 0;
 }
 
+/** The ranks first: what they would do without a supervisor nobody can keep. */
 function killAll({ run, dir }: Struck): void {
-  run.kill();
   for (const pid of startedIn(dir)) kill(pid);
+  run.kill();
 }
 
 function killRank({ dir, chance }: Struck): void {

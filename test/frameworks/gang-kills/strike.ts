@@ -17,8 +17,8 @@ const STARTUP_MS = 3000;
 const MOST_STEPS = 4 * EVERY;
 const LOOK_MS = 5;
 const JITTER_MS = 100;
-/** A save is sealed while training goes on, and the next one waits for it: so many steps can be made meanwhile. */
-export const MOST_LOST = 2 * EVERY;
+/** A save is sealed while training goes on, and the next one waits for it: so many steps can be made meanwhile, and one more before the first save. */
+export const MOST_LOST = 2 * EVERY + 1;
 
 export interface StrikeOptions {
   readonly torchrun: string;
@@ -172,12 +172,12 @@ class Striker {
     const names = Object.keys(BLOWS);
     const blow = blows[this.kills] ?? names[Math.floor(rng.next() * names.length)] ?? '';
     const sleep = async (ms: number): Promise<void> => clock.sleep(ms);
+    const before = reachedBy(run);
     await BLOWS[blow]?.({ run: life, dir: run.dir, chance: () => rng.next(), sleep });
-    const atOnce = reachedBy(run);
     await life.died;
     run.orphans = startedIn(run.dir);
     // What a trainer does when its supervisor is dead nobody can keep.
-    run.reached = Math.max(run.reached, run.orphans.length > 0 ? atOnce : reachedBy(run));
+    run.reached = Math.max(run.reached, run.orphans.length > 0 ? before : reachedBy(run));
     run.struck = [...run.struck, blow];
     run.good = await this.#look(run, blow);
     this.#kills++;
