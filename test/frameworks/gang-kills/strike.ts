@@ -209,8 +209,10 @@ class Striker {
     this.clear();
     const weights = weightsIn(stdout);
     if (code !== 0) this.#faults.push(`a life that nobody struck ended with ${code}:\n${stderr.slice(-2000)}`);
-    else if (weights !== (await this.#twin(run.world)))
-      this.#faults.push(`${run.world} ranks: other weights than those of the run that was never interrupted`);
+    else {
+      const twin = await this.#twin(run.world);
+      if (weights !== twin) this.#faults.push(`${run.world} ranks: weights ${weights}, and ${twin} in the run that was never interrupted`);
+    }
     this.#finished++;
   }
 
@@ -220,7 +222,8 @@ class Striker {
     if (known !== undefined) return known;
     const run = this.#begin(world);
     try {
-      const { stdout } = await this.#start(run).ended;
+      const { code, stdout, stderr } = await this.#start(run).ended;
+      if (code !== 0) this.#faults.push(`the run that nobody interrupts ended with ${code}:\n${stderr.slice(-2000)}`);
       const weights = weightsIn(stdout);
       this.#twins.set(world, weights);
       return weights;
