@@ -10,7 +10,8 @@ const FRAMEWORK_TIMEOUT_MS = 20 * 60_000;
  * `npm test` runs unit, e2e and fuzz: they need Node and npm only. The supervisor suite (`npm run test:supervisor`) runs trainers: Python 3,
  * and root where a trainer is to be the first process. The crash suite (`npm run test:crash`) takes minutes and, for some of its proofs, root
  * and strace; the mounts suite (`npm run test:mounts`) mounts real file systems, as root; the stores suite
- * (`npm run test:stores`) starts real object stores, built with Go; the frameworks suite (`npm run test:frameworks`) needs the real frameworks.
+ * (`npm run test:stores`) starts real object stores, built with Go; the frameworks suite (`npm run test:frameworks`) needs the real frameworks;
+ * the kubernetes suite (`npm run test:kubernetes`) makes namespaces, mounts and cgroups, as root.
  */
 export default defineConfig({
   test: {
@@ -101,6 +102,16 @@ export default defineConfig({
           hookTimeout: STORE_TIMEOUT_MS,
           // They mostly wait for limits, kills and deadlines, but each file has a server of its own beside it.
           maxWorkers: 3,
+        },
+      },
+      {
+        test: {
+          name: 'kubernetes',
+          include: ['test/kubernetes/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: 5 * PROCESS_TIMEOUT_MS,
+          hookTimeout: 5 * PROCESS_TIMEOUT_MS,
+          fileParallelism: false,
         },
       },
     ],

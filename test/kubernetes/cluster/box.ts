@@ -1,0 +1,155 @@
+import { type ChildProcess, type StdioOptions, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, openSync, closeSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { SYSTEM_PATH } from './facility.ts';
+import { type ProcessIdentity, identify, isThere } from './process-start.ts';
+import { eventually } from './wait.ts';
+
+const run = promisify(execFile);
+const OUTPUT_BYTES = 64 << 20;
+
+/** What a kubelet would set for the whole machine; inside the box it sets these files instead, which hold what it wants. */
+const KERNEL_SETTINGS: Readonly<Record<string, string>> = {
+  'vm/overcommit_memory': '1',
+  'vm/panic_on_oom': '0',
+  'kernel/panic': '10',
+  'kernel/panic_on_oops': '1',
+  'kernel/keys/root_maxkeys': '1000000',
+  'kernel/keys/root_maxbytes': '25000000',
+};
+
+interface BoxOptions {
+  readonly folder: string;
+  /** The command that stays as the first process. */
+  readonly init: readonly string[];
+  /** Lines of shell to be run inside before it is ready. */
+  readonly prepare: readonly string[];
+  /** Lives on when whoever made it ends. */
+  readonly isKept: boolean;
+}
+
+/** A daemon in the box. */
+export interface Daemon {
+  readonly name: string;
+  readonly log: string;
+  /** How it ended; null while it runs. */
+  ended(): string | null;
+  /** Ends it and waits until it has. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/**
+ * Namespaces of a cluster's own: processes, mounts and network. Everything that is started and mounted in it is gone with its first process, and
+ * unless it is to be kept that one is gone with the process that made it, however that ends: the kernel cleans up, not we.
+ */
+export class Box {
+  readonly holder: ProcessIdentity;
+  readonly #init: number;
+  readonly #folder: string;
+
+  private constructor(holder: number, init: number, folder: string) {
+    this.holder = identify(holder);
+    this.#init = init;
+    this.#folder = folder;
+  }
+
+  static async make({ folder, init, prepare, isKept }: BoxOptions): Promise<Box> {
+    mkdirSync(join(folder, 'logs'), { recursive: true });
+    const script = ['set -e', ...hideTheMachine(folder), ...prepare, 'echo ready', `exec "$@" > /dev/null`].join('\n');
+    const bound = isKept ? [] : ['setpriv', '--pdeathsig', 'KILL'];
+    const namespaces = ['unshare', '--mount', '--net', '--pid', '--ipc', '--uts', '--fork', '--kill-child=KILL', '--mount-proc'];
+    const line = [...bound, ...namespaces, 'sh', '-c', script, 'sh', ...init];
+    const log = openSync(join(folder, 'logs', 'box.log'), 'w');
+    const child = spawn('env', line, { cwd: '/', env: { PATH: SYSTEM_PATH }, stdio: ['ignore', 'pipe', log], detached: isKept });
+    closeSync(log);
+    const output = child.stdout as Readable;
+    const lines = createInterface({ input: output });
+    const isReady = await Promise.race([once(lines, 'line').then(() => true), once(child, 'exit').then(() => false)]);
+    if (!isReady)
+      throw new Error(`the namespaces of a cluster could not be made: ${readFileSync(join(folder, 'logs', 'box.log'), 'utf8').trim()}`);
+    lines.close();
+    output.destroy();
+    child.unref();
+    const pid = child.pid ?? 0;
+    return new Box(pid, onlyChild(pid), folder);
+  }
+
+  /** The command line that runs this one inside. */
+  inside(command: readonly string[]): [string, ...string[]] {
+    return ['nsenter', '--target', String(this.#init), '--mount', '--net', '--pid', '--ipc', '--uts', '--', ...command];
+  }
+
+  /** Runs a command inside to its end, and gives its output. */
+  async run(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
+    const [program, ...args] = this.inside(command);
+    const { stdout } = await run(program, args, { cwd: '/', env: { PATH: SYSTEM_PATH, ...env }, maxBuffer: OUTPUT_BYTES });
+    return stdout;
+  }
+
+  /** Starts a daemon inside; what it prints is kept in a log. */
+  start(name: string, command: readonly string[], env: Readonly<Record<string, string>> = {}): Daemon {
+    const log = join(this.#folder, 'logs', `${name}.log`);
+    const output = openSync(log, 'a');
+    const stdio: StdioOptions = ['ignore', output, output];
+    const [program, ...args] = this.inside(command);
+    const child = spawn(program, args, { cwd: '/', env: { PATH: SYSTEM_PATH, HOME: '/root', ...env }, stdio, detached: true });
+    closeSync(output);
+    child.on('error', () => {});
+    child.unref();
+    return { name, log, ended: () => endOf(child, log), stop: (signal) => stop(child, signal) };
+  }
+
+  /** Ends everything in it. */
+  async end(): Promise<void> {
+    await endHolder(this.holder);
+  }
+}
+
+/** Ends a box by its first process, also one of a session that was killed. */
+export async function endHolder(holder: ProcessIdentity): Promise<void> {
+  if (!isThere(holder)) return;
+  const [init] = childrenOf(holder.pid).map(identify);
+  process.kill(holder.pid, 'SIGKILL');
+  await eventually('the end of the processes in a cluster', () => (isThere(holder) || (init !== undefined && isThere(init)) ? null : true));
+}
+
+/** Inside, `/run` and `/var/log` are empty folders of its own, and the machine's settings cannot be changed. */
+function hideTheMachine(folder: string): string[] {
+  const settings = join(folder, 'kernel-settings');
+  mkdirSync(settings, { recursive: true });
+  const binds = Object.entries(KERNEL_SETTINGS).map(([path, value]) => {
+    const file = join(settings, path.replaceAll('/', '.'));
+    writeFileSync(file, `${value}\n`);
+    return `if [ -e /proc/sys/${path} ]; then mount --bind '${file}' /proc/sys/${path}; fi`;
+  });
+  return ['mount -t tmpfs tmpfs /run', 'mount -t tmpfs tmpfs /var/log', 'mkdir /run/netns', 'ip link set lo up', ...binds];
+}
+
+function endOf(child: ChildProcess, log: string): string | null {
+  if (child.exitCode === null && child.signalCode === null) return null;
+  const said = readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n');
+  return `ended with ${child.signalCode ?? child.exitCode}:\n${said}`;
+}
+
+async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  // `nsenter` waits for the daemon, and ends as it ends.
+  process.kill(onlyChild(child.pid ?? 0), signal);
+  await ended;
+}
+
+function onlyChild(pid: number): number {
+  const [child] = childrenOf(pid);
+  if (child === undefined) throw new Error(`process ${pid} has no child`);
+  return child;
+}
+
+function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
+}

@@ -1,0 +1,65 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const MOUNT = '/sys/fs/cgroup';
+
+/** The roots of this machine's cgroup hierarchies: one with version 2; one per controller with version 1, and often an empty one of version 2 beside. */
+function hierarchies(): readonly string[] {
+  if (cgroupVersion() === 2) return [MOUNT];
+  const mounts = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' '));
+  return mounts.flatMap(([, path, type]) => (type?.startsWith('cgroup') === true && path !== undefined ? [path] : []));
+}
+
+function cgroupVersion(): 1 | 2 {
+  return existsSync(join(MOUNT, 'cgroup.controllers')) ? 2 : 1;
+}
+
+/** Makes a cgroup (`a/b`) in every hierarchy, ready for a kubelet to put pods below it. */
+export function makeCgroup(path: string): void {
+  for (const root of hierarchies()) {
+    let folder = root;
+    for (const name of path.split('/')) {
+      const parent = folder;
+      folder = join(folder, name);
+      if (cgroupVersion() === 2) passControllersOn(parent);
+      mkdirSync(folder, { recursive: true });
+      inheritCpuset(parent, folder);
+    }
+    if (cgroupVersion() === 2) passControllersOn(folder);
+  }
+}
+
+/** Removes a cgroup and all below it from every hierarchy. The processes in it must have ended. */
+export function removeCgroup(name: string): void {
+  for (const root of hierarchies()) removeBelow(join(root, name));
+}
+
+/** The cgroups at the top whose names begin like this. */
+export function cgroupsNamed(start: string): string[] {
+  const names = hierarchies().flatMap((root) => readdirSync(root).filter((name) => name.startsWith(start)));
+  return [...new Set(names)].sort();
+}
+
+function passControllersOn(folder: string): void {
+  const controllers = readFileSync(join(folder, 'cgroup.controllers'), 'utf8').trim();
+  if (controllers === '') return;
+  const lines = controllers.split(' ').map((controller) => `+${controller}`);
+  writeFileSync(join(folder, 'cgroup.subtree_control'), lines.join(' '));
+}
+
+/** With version 1 a new cpuset is empty, and nothing may run in it. */
+function inheritCpuset(parent: string, folder: string): void {
+  for (const name of ['cpuset.cpus', 'cpuset.mems']) {
+    if (cgroupVersion() === 1 && existsSync(join(folder, name))) writeFileSync(join(folder, name), readFileSync(join(parent, name)));
+  }
+}
+
+function removeBelow(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) removeBelow(join(folder, entry.name));
+  }
+  rmdirSync(folder);
+}

@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const PAUSE_MS = 100;
+const PATIENCE_MS = 5 * 60_000;
+
+interface WaitOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly patienceMs?: number;
+  /** Why it can never come true, when that is so: ends the wait at once. */
+  readonly hopeless?: () => string | null;
+}
+
+/** Asks again and again until there is an answer, and fails with what was waited for. For what other processes do: patient, since machines are busy. */
+export async function eventually<Answer>(
+  what: string,
+  ask: () => Promise<Answer | null> | Answer | null,
+  { signal, patienceMs = PATIENCE_MS, hopeless }: WaitOptions = {},
+): Promise<Answer> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    signal?.throwIfAborted();
+    const answer = await ask();
+    if (answer !== null) return answer;
+    const reason = hopeless?.() ?? null;
+    if (reason !== null) throw new Error(`${what} will not come: ${reason}`);
+    if (performance.now() > deadline) throw new Error(`${what} did not come within ${patienceMs / 1000} s`);
+    await sleep(PAUSE_MS);
+  }
+}
