@@ -66,10 +66,19 @@ async function twinOf(subject: Subject): Promise<readonly string[]> {
   return weightsIn(stdout);
 }
 
+interface Gait {
+  readonly args: readonly string[];
+  /** Seconds that every step takes more. */
+  readonly pace?: string;
+  /** The step that is not made any more. */
+  readonly end?: number;
+}
+
 /** A life that stops at a step until the gate is opened. */
-function start(subject: Subject, { dir, gate, step }: Place, args: readonly string[], pace = '0'): Supervised {
+function start(subject: Subject, { dir, gate, step }: Place, { args, pace = '0', end = Infinity }: Gait): Supervised {
   writeFileSync(gate, '');
-  const env = { ...ENV, PYTHONPATH: `${GATE}:${SDK}`, GATE_FILE: gate, GATE_STEP: String(step), GATE_PACE: pace };
+  const facts = { GATE_FILE: gate, GATE_STEP: String(step), GATE_PACE: pace, GATE_END: String(end) };
+  const env = { ...ENV, PYTHONPATH: `${GATE}:${SDK}`, ...facts };
   return new Supervised({ args: ['--dir', dir, ...args], command: commandOf(subject), env });
 }
 
@@ -82,7 +91,8 @@ interface Place {
 /** Told to end at the gate; the step that was flushed. */
 async function tellToEnd(subject: Subject, place: Place): Promise<number> {
   const { dir, gate } = place;
-  const run = start(subject, place, ['--grace', '10m', '--every', '1h'], subject.ranks > 1 ? PACE_SECONDS : '0');
+  const pace = subject.ranks > 1 ? PACE_SECONDS : '0';
+  const run = start(subject, place, { args: ['--grace', '10m', '--every', '1h'], pace, end: subject.steps - 2 });
   return endingWith(run, place, async () => {
     await everyRank(run, subject);
     run.signal('SIGTERM');
@@ -98,7 +108,7 @@ async function tellToEnd(subject: Subject, place: Place): Promise<number> {
 
 /** One rank, the last, is killed at the gate; the run starts again by itself and comes to its end. */
 async function killOnce(subject: Subject, place: Place, saved: number): Promise<readonly string[]> {
-  const run = start(subject, place, ['--restarts', '1', '--every', '10steps']);
+  const run = start(subject, place, { args: ['--restarts', '1', '--every', '10steps'] });
   return endingWith(run, place, async () => {
     const pids = await everyRank(run, subject);
     await run.line(new RegExp(`sealed step ${saved}\\b`));
