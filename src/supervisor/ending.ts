@@ -135,7 +135,7 @@ async function makeFlush(options: EndingOptions, over: AbortSignal): Promise<Mad
   const { life } = options;
   const saved = untilSaved(options, over);
   // A save that the ranks are writing is the flush.
-  if (life.desk.phase === 'idle') life.ask('notice');
+  if (life.desk.phase === 'idle' || life.desk.phase === 'tidying') life.ask('notice');
   const outcome = await saved;
   if (outcome !== null) return outcome.isSealed ? 'made' : 'missed';
   return finishOrAbandon(options, over, 'made');

@@ -7,6 +7,7 @@ import { formatDuration } from '../core/duration.ts';
 import type { HoldfastError } from '../core/errors.ts';
 import type { EventOf } from '../ledger/events.ts';
 import type { Book } from './book.ts';
+import { bounded } from './bounded.ts';
 import type { Resume } from './find-resume.ts';
 import { saveTogether } from './gang/save-together.ts';
 import { Measurements } from './measurements.ts';
@@ -45,6 +46,8 @@ export interface LifeOptions {
 
 type Said = Parameters<SdkListener['onMessage']>[1];
 type LedgerReason = EventOf<'save-started'>['reason'];
+/** How long workers that were started again wait for what those before them had handed over; they would wait for an answer a little longer. */
+const SETTLE_MS = 20_000;
 const REASONS: Readonly<Record<SaveReason, LedgerReason>> = { cadence: 'cadence', notice: 'flush', asked: 'advice' };
 
 /**
@@ -57,9 +60,14 @@ export class Life implements SdkListener, SaveEvents {
   readonly measured: Measurements;
   readonly #life: LifeOptions;
   readonly #clock: Clock;
-  #begun: { readonly reason: LedgerReason; readonly atMs: number; readonly save: string } | null = null;
+  #begun: { readonly reason: LedgerReason; readonly atMs: number; readonly save: string; readonly worldSize: number } | null = null;
+  /** The newest checkpoint of this life. */
+  #newest: Resume | null = null;
+  /** What the workers that are here go on from: the same for all of them, whatever is sealed while they come. */
+  #from: Promise<Resume | null>;
   #finished = false;
-  #hasAttached = false;
+  #isFirst = true;
+  #isTold = false;
   readonly #attached = Promise.withResolvers<void>();
   #hasToldWorld = false;
   #waiting: ((outcome: SaveOutcome) => void)[] = [];
@@ -69,6 +77,7 @@ export class Life implements SdkListener, SaveEvents {
     const { options, store, attempt, resume, book, sealer, stage } = life;
     this.#life = life;
     this.#clock = store.clock;
+    this.#from = Promise.resolve(resume);
     this.measured = new Measurements(this.#clock.monotonic(), resume?.step ?? null, () => book.history(attempt.attempt));
     const { retention, env } = options;
     const lastBytes = (): number | null => this.measured.lastBytes;
@@ -83,6 +92,7 @@ export class Life implements SdkListener, SaveEvents {
       events: this,
       participants: () => this.ranks.all,
       lost: () => this.ranks.lost,
+      furthest: () => this.ranks.furthest,
     });
   }
 
@@ -109,24 +119,44 @@ export class Life implements SdkListener, SaveEvents {
   }
 
   onRank(rank: Rank): void {
-    const { store, attempt, resume, options, book } = this.#life;
+    if (this.ranks.count === 0) this.#startWorkers();
     this.ranks.add(rank);
+    this.#from.then((resume) => this.#welcome(rank, resume)).catch((thrown: unknown) => this.onDefect(thrown));
+  }
+
+  /** Nobody was here, and now somebody comes: the first workers of this life, or others that their launcher has started again. */
+  #startWorkers(): void {
+    this.#isTold = this.#hasToldWorld = false;
+    if (this.#isFirst) {
+      this.#isFirst = false;
+      return;
+    }
+    // What those before them said and did is not theirs.
+    this.#finished = false;
+    this.measured.startAgain(this.#clock.monotonic());
+    const settled = this.desk.phase === 'sealing' ? bounded(this.nextSave(), SETTLE_MS, this.#clock) : Promise.resolve();
+    this.#from = settled.then(() => this.#newest ?? this.#life.resume);
+  }
+
+  #welcome(rank: Rank, resume: Resume | null): void {
+    if (!this.ranks.all.includes(rank)) return;
+    const { store, attempt, options, book } = this.#life;
     const everySteps = options.cadence.kind === 'steps' ? options.cadence.everySteps : null;
     rank.send({ type: 'welcome', protocol: PROTOCOL, run: store.run, attempt: attempt.attempt, resume, everySteps });
     book.record({ kind: 'sdk-attached', rank: rank.rank, worldSize: rank.world, python: null, framework: null });
-    if (!this.#hasAttached)
+    if (!this.#isTold)
       book.say(
         resume === null ? 'the trainer has attached; it starts fresh' : `the trainer has attached; it resumes after step ${resume.step}`,
       );
-    this.#hasAttached = true;
+    this.#isTold = true;
     this.#attached.resolve();
-    this.#tellOtherWorld(rank);
+    this.#tellOtherWorld(rank, resume);
     if (this.ranks.wanted !== null) this.ask(this.ranks.wanted);
   }
 
   /** Another number of ranks than saved it is told, when all of them are here. Whether the trainer can do with it is its own matter. */
-  #tellOtherWorld({ world }: Rank): void {
-    const { resume, options, book } = this.#life;
+  #tellOtherWorld({ world }: Rank, resume: Resume | null): void {
+    const { options, book } = this.#life;
     const saved = resume?.worldSize ?? world;
     if (saved === world || this.#hasToldWorld || (options.gang === null && this.ranks.count < world)) return;
     this.#hasToldWorld = true;
@@ -204,7 +234,7 @@ export class Life implements SdkListener, SaveEvents {
   onBegun(save: Save): void {
     const wanted = this.ranks.settle();
     const reason = wanted === null ? (this.#life.options.cadence.kind === 'steps' ? 'cadence' : 'request') : REASONS[wanted];
-    this.#begun = { reason, atMs: this.#clock.monotonic(), save: save.save };
+    this.#begun = { reason, atMs: this.#clock.monotonic(), save: save.save, worldSize: save.worldSize };
     const { write, seal } = this.measured;
     const predicted =
       write === null || seal === null ? null : { medianMs: write.medianMs + seal.medianMs, p95Ms: write.p95Ms + seal.p95Ms };
@@ -218,12 +248,20 @@ export class Life implements SdkListener, SaveEvents {
     const now = this.#clock.monotonic();
     const begunMs = this.#begun?.atMs ?? now;
     this.measured.noteSealed(timings, begunMs);
+    this.#noteNewest(step, sealed.path);
     this.#ended(step, 'sealed', { bytes, writeMs, phases, problem: null });
     this.#life.book.say(
       `sealed step ${step} (${formatBytes(bytes)}, written in ${formatDuration(writeMs)}, sealed in ${formatDuration(sealMs)}): ${sealed.path}`,
     );
     this.#settle({ isSealed: true, step, begunMs });
     this.#life.onSafe();
+  }
+
+  /** Of several in one attempt the last good one is that of the furthest step. */
+  #noteNewest(step: number, path: string): void {
+    if (this.#begun === null || step < (this.#newest?.step ?? 0)) return;
+    const { save, worldSize } = this.#begun;
+    this.#newest = { path, step, save, worldSize };
   }
 
   onLost(step: number, error: Error, outcome: 'failed' | 'abandoned'): void {

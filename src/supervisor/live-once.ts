@@ -234,6 +234,8 @@ async function hasGone({ life, trainer }: Running, clock: Clock): Promise<void> 
 
 /** What was handed over is still sealed, as long as there is time; what was not is given up. */
 async function settleSaves({ notices, store }: LiveOptions, life: Life): Promise<void> {
+  // What outlives its launcher would begin the next save, and so hold up the end.
+  life.desk.close('the trainer has ended');
   if (life.desk.phase === 'gathering' || life.desk.phase === 'writing')
     life.desk.abandon('the trainer ended before it had written the save');
   const over = new AbortController();

@@ -33,6 +33,12 @@ export class Ranks {
     return [...this.#seen].filter((rank) => !here.has(rank)).sort((a, b) => a - b);
   }
 
+  /** The furthest step that one of them is known to have made; null: none. */
+  get furthest(): number | null {
+    const steps = [...this.#steps.values()].filter((step) => step !== null);
+    return steps.length === 0 ? null : Math.max(...steps);
+  }
+
   /** Why a save was asked for that has not begun yet; null when none was. */
   get wanted(): SaveReason | null {
     return this.#wanted;
@@ -67,7 +73,7 @@ export class Ranks {
   }
 
   note(rank: Rank, step: number, stepMs: number | null): void {
-    const isFirst = this.#furthest() === null;
+    const isFirst = this.furthest === null;
     this.#steps.set(rank, step);
     // Ranks that have not begun cannot agree on a step; now they can.
     if (isFirst && this.#wanted !== null && this.count > 1 && !this.areAgreeing) this.ask(this.#wanted, stepMs);
@@ -83,7 +89,7 @@ export class Ranks {
 
   /** False while nobody has begun: they cannot meet at a step then. */
   #nameStep(stepMs: number | null): boolean {
-    const furthest = this.#furthest();
+    const furthest = this.furthest;
     if (furthest === null) return false;
     const ahead = Math.ceil(LEAST_AHEAD + (stepMs === null || stepMs <= 0 ? 0 : AHEAD_MS / stepMs)) * this.#patience;
     this.#at = furthest + ahead;
@@ -110,10 +116,5 @@ export class Ranks {
   relax(): void {
     if (this.settle() === null) return;
     for (const rank of this.#steps.keys()) rank.send({ type: 'relax' });
-  }
-
-  #furthest(): number | null {
-    const steps = [...this.#steps.values()].filter((step) => step !== null);
-    return steps.length === 0 ? null : Math.max(...steps);
   }
 }

@@ -17,6 +17,9 @@ let store: OpenStore;
 let sealer: Sealer;
 let said: ToRank[];
 let ends: string[];
+/** What the desk did when each save was told as sealed. */
+let phases: string[];
+let furthest: number | null;
 
 beforeEach(() => {
   folder = tempFolder();
@@ -24,7 +27,7 @@ beforeEach(() => {
   mkdirSync(dir);
   store = openRun(dir);
   sealer = new Sealer({ dir, clock: realClock });
-  [said, ends] = [[], []];
+  [said, ends, phases, furthest] = [[], [], [], null];
 });
 
 afterEach(async () => {
@@ -32,19 +35,20 @@ afterEach(async () => {
   folder[Symbol.dispose]();
 });
 
-function makeRank(rank: number): Rank {
-  return { rank, world: 1, pid: process.pid, dumpSignal: null, send: (message) => void said.push(message) };
+function makeRank(rank: number, heard: ToRank[] = said): Rank {
+  return { rank, world: 1, pid: process.pid, dumpSignal: null, send: (message) => void heard.push(message) };
 }
 
 /** A desk whose saves lie in memory. */
-async function makeDesk(rank: Rank): Promise<SaveDesk> {
+async function makeDesk(...ranks: Rank[]): Promise<SaveDesk> {
   const attempt = await startAttempt(store, { gang: 'a' });
-  return new SaveDesk({
+  const desk: SaveDesk = new SaveDesk({
     store,
     sealer,
     retention: null,
-    participants: () => [rank],
+    participants: () => ranks,
     lost: () => [],
+    furthest: () => furthest,
     way: {
       open: (step) => {
         const save = beginSave(store, attempt, { step, worldSize: 1 });
@@ -56,17 +60,21 @@ async function makeDesk(rank: Rank): Promise<SaveDesk> {
     events: {
       onBegun: () => {},
       onHandedOver: () => {},
-      onSealed: ({ name }) => void ends.push(name),
+      onSealed: ({ name }) => {
+        ends.push(name);
+        phases.push(desk.phase);
+      },
       onLost: (_, error, outcome) => void ends.push(`${outcome}: ${error.message}`),
       onDefect: (thrown) => void ends.push(String(thrown)),
     },
   });
+  return desk;
 }
 
 /** The folder that the rank was given. */
-async function given(): Promise<ToRank & { readonly type: 'folder' }> {
+async function given(heard = said): Promise<ToRank & { readonly type: 'folder' }> {
   for (;;) {
-    const found = said.find((message) => message.type === 'folder');
+    const found = heard.find((message) => message.type === 'folder');
     if (found !== undefined) return found;
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -95,5 +103,85 @@ describe('a rank that goes away while it saves into memory', { timeout: 30_000 }
     writeFileSync(join(path, 'state'), 'half');
     desk.gone(rank);
     expect([desk.phase, ends]).toEqual(['idle', ['failed: rank 0 went away before it had written its part']]);
+  });
+});
+
+describe('who begins a save', { timeout: 30_000 }, () => {
+  /** The desk, sealing step 5 of this rank. */
+  async function sealing(rank: Rank): Promise<SaveDesk> {
+    const desk = await makeDesk(rank);
+    desk.begin(rank, 5);
+    const { save, path } = await given();
+    writeFileSync(join(path, 'state'), 'everything');
+    said.length = 0;
+    desk.handOver(rank, save);
+    return desk;
+  }
+
+  it('while another is being sealed waits, is no hang, and is given a folder afterwards', async () => {
+    const rank = makeRank(0);
+    const desk = await sealing(rank);
+    expect(desk.isHolding).toBe(false);
+    desk.begin(rank, 6);
+    expect([desk.phase, desk.isHolding]).toEqual(['sealing', true]);
+    expect((await given()).type).toBe('folder');
+    expect([ends, phases]).toEqual([['step-5'], ['tidying']]);
+    desk.abandon('the test is over');
+  });
+
+  it('twice waits once', async () => {
+    const rank = makeRank(0);
+    const desk = await sealing(rank);
+    for (let begun = 0; begun < 1000; begun++) desk.begin(rank, 6);
+    expect(said.filter(({ type }) => type === 'refused')).toHaveLength(999);
+    desk.abandon('the test is over');
+  });
+
+  it('without having written the one that it was given a folder for gets a new one, and the open one is given up', async () => {
+    const rank = makeRank(0);
+    const desk = await makeDesk(rank);
+    desk.begin(rank, 5);
+    await given();
+    said.length = 0;
+    desk.begin(rank, 6);
+    expect((await given()).path).toBeTruthy();
+    expect([desk.step, ends]).toEqual([6, ['failed: rank 0 has begun step 6 without having written step 5']]);
+    desk.abandon('the test is over');
+  });
+
+  it('is refused once the desk is closed; what was handed over is sealed all the same', async () => {
+    const rank = makeRank(0);
+    const desk = await sealing(rank);
+    desk.begin(rank, 6);
+    desk.close('the trainer has ended');
+    desk.begin(rank, 7);
+    expect(said).toEqual(Array.from({ length: 2 }, () => ({ type: 'refused', code: 'SAVE_INCOMPLETE', reason: 'the trainer has ended' })));
+    await desk.idle();
+    expect(ends).toEqual(['step-5']);
+  });
+
+  it('and was not here yet when the first did takes part; none is opened without the ones that were', async () => {
+    const heard: ToRank[][] = [[], [], []];
+    const ranks = heard.map((one, rank) => makeRank(rank, one));
+    const [first, second, third] = ranks as [Rank, Rank, Rank];
+    const desk = await makeDesk(first, second);
+    desk.begin(first, 5);
+    desk.begin(third, 5);
+    expect(desk.phase).toBe('gathering');
+    desk.begin(second, 5);
+    await Promise.all(heard.map(given));
+    desk.abandon('the test is over');
+  });
+
+  it('at a step that another has gone past is refused at once, without a word of loss: a later step is named', async () => {
+    const heard: ToRank[][] = [[], []];
+    const [first, second] = heard.map((one, rank) => makeRank(rank, one)) as [Rank, Rank];
+    const desk = await makeDesk(first, second);
+    desk.begin(first, 5);
+    desk.late(second, 5);
+    furthest = 6;
+    desk.begin(first, 5);
+    expect(heard[0]?.map(({ type }) => type)).toEqual(['refused', 'refused']);
+    expect([desk.phase, ends]).toEqual(['idle', []]);
   });
 });

@@ -41,20 +41,24 @@ export interface DeskOptions {
   readonly participants: () => readonly Rank[];
   /** The numbers of ranks that were here and are not any more, while others go on. */
   readonly lost: () => readonly number[];
+  /** The furthest step that a rank is known to have made; null: none. */
+  readonly furthest: () => number | null;
 }
 
 /** How long ranks wait for each other at the step where all shall save. */
 const GATHER_MS = 60_000;
 
+interface Gathering {
+  readonly kind: 'gathering';
+  readonly step: number;
+  readonly here: Set<Rank>;
+  readonly all: Rank[];
+  readonly given: AbortController;
+}
+
 type State =
   | { readonly kind: 'idle' }
-  | {
-      readonly kind: 'gathering';
-      readonly step: number;
-      readonly here: Set<Rank>;
-      readonly all: readonly Rank[];
-      readonly given: AbortController;
-    }
+  | Gathering
   | {
       readonly kind: 'writing';
       readonly save: OpenedSave;
@@ -62,7 +66,8 @@ type State =
       readonly all: readonly Rank[];
       readonly sinceMs: number;
     }
-  | { readonly kind: 'sealing'; readonly save: OpenedSave; readonly sinceMs: number };
+  | { readonly kind: 'sealing'; readonly save: OpenedSave; readonly sinceMs: number }
+  | { readonly kind: 'tidying' };
 
 /** Since when the ranks write into a folder, or what they wrote is sealed, and how many bytes of it already are; instants are monotonic. */
 export type DeskProgress =
@@ -70,6 +75,7 @@ export type DeskProgress =
   | { readonly kind: 'sealing'; readonly sinceMs: number; readonly done: number; readonly total: number };
 
 const IDLE: State = { kind: 'idle' };
+const TIDYING: State = { kind: 'tidying' };
 
 /**
  * Where ranks bring their saves, one at a time.
@@ -79,6 +85,7 @@ const IDLE: State = { kind: 'idle' };
  * it is refused; with room each rank is given the folder, and it is writing.
  * Writing: the ranks write. When the last one has handed over it is sealing; when one fails or goes away before, the save is given up.
  * Sealing: the bytes are checksummed and made durable while the ranks train on. Who begins meanwhile waits: back-pressure, no pile.
+ * Tidying: it is sealed, and memory and older checkpoints are being freed. Who begins waits a moment longer.
  *
  * Nothing here ever throws at a caller: what goes wrong with a save is told, and training goes on.
  */
@@ -90,6 +97,8 @@ export class SaveDesk {
   #sealed = { done: 0, total: 0 };
   #waiting: { readonly rank: Rank; readonly step: number }[] = [];
   #settled: (() => void)[] = [];
+  /** Why no save begins any more; null while one may. */
+  #closed: string | null = null;
 
   constructor(options: DeskOptions) {
     this.#options = options;
@@ -112,10 +121,16 @@ export class SaveDesk {
     return { kind: 'writing', sinceMs: state.sinceMs, folder: state.save.image?.data ?? state.save.data };
   }
 
+  /** True while a rank cannot go on before something has happened here. */
+  get isHolding(): boolean {
+    return this.#state.kind === 'gathering' || this.#state.kind === 'writing' || this.#waiting.length > 0;
+  }
+
   begin(rank: Rank, step: number): void {
     const state = this.#state;
-    if (state.kind === 'sealing' || state.kind === 'writing') this.#waiting.push({ rank, step });
+    if (this.#closed !== null) refuse(rank, 'SAVE_INCOMPLETE', this.#closed);
     else if (state.kind === 'idle') this.#gather(rank, step);
+    else if (state.kind !== 'gathering') this.#wait(rank, step);
     else if (state.step === step) this.#arrive(state, rank);
     else refuse(rank, 'SAVE_MIXED', `the other ranks save step ${state.step}, not ${step}`);
   }
@@ -136,10 +151,13 @@ export class SaveDesk {
     if (state.kind === 'writing' && state.save.save === id) this.#giveUp(`rank ${rank.rank} could not write it: ${reason}`);
   }
 
-  /** A rank that was asked for a step has gone past it: nobody can save that step any more. */
+  /** A rank that was asked for a step has gone past it: nobody can save that step any more. Nothing is lost: a later one is named. */
   late(rank: Rank, step: number): void {
     const state = this.#state;
-    if (state.kind === 'gathering' && state.step === step) this.#giveUp(`rank ${rank.rank} was past step ${step} already`);
+    if (state.kind !== 'gathering' || state.step !== step || state.given.signal.aborted) return;
+    state.given.abort();
+    for (const one of state.here) refuse(one, 'SAVE_INCOMPLETE', `rank ${rank.rank} was past step ${step} already`);
+    this.#enter(IDLE);
   }
 
   gone(rank: Rank): void {
@@ -158,19 +176,37 @@ export class SaveDesk {
     return new Promise((resolve) => this.#settled.push(resolve));
   }
 
+  /** No save begins any more; what was handed over is still sealed. */
+  close(reason: string): void {
+    this.#closed ??= reason;
+    for (const { rank } of this.#waiting.splice(0)) refuse(rank, 'SAVE_INCOMPLETE', reason);
+  }
+
   /** Gives up what is not sealed yet, for good. */
   abandon(reason: string): void {
     this.#stop.abort(new HoldfastError('SAVE_INCOMPLETE', { message: reason }));
-    for (const { rank } of this.#waiting.splice(0)) refuse(rank, 'SAVE_INCOMPLETE', reason);
+    this.close(reason);
     if (this.#state.kind === 'gathering' || this.#state.kind === 'writing') this.#giveUp(reason);
   }
 
+  /** A rank waits for one answer at a time. Who begins another save without having written the one that is open never will. */
+  #wait(rank: Rank, step: number): void {
+    if (this.#state.kind === 'writing' && this.#state.missing.has(rank)) {
+      this.#giveUp(`rank ${rank.rank} has begun step ${step} without having written step ${this.#state.save.step}`);
+      return this.begin(rank, step);
+    }
+    if (this.#waiting.some((one) => one.rank === rank)) refuse(rank, 'SAVE_MIXED', `rank ${rank.rank} has begun a save already`);
+    else this.#waiting.push({ rank, step });
+  }
+
   #gather(rank: Rank, step: number): void {
-    if (this.#stop.signal.aborted) return refuse(rank, 'SAVE_INCOMPLETE', 'no save begins any more');
     const lost = this.#options.lost();
     if (lost.length > 0) return this.#refuseWithout(lost, rank, step);
     const others = this.#options.participants().filter((one) => one !== rank);
-    const state = { kind: 'gathering', step, here: new Set<Rank>(), all: [rank, ...others], given: new AbortController() } as const;
+    // They would never come, and may wait for this one at a later step.
+    if (others.length > 0 && (this.#options.furthest() ?? step) > step)
+      return refuse(rank, 'SAVE_INCOMPLETE', `other ranks are past step ${step} already`);
+    const state: Gathering = { kind: 'gathering', step, here: new Set(), all: [rank, ...others], given: new AbortController() };
     this.#enter(state);
     this.#arrive(state, rank);
     if (this.#state === state && others.length > 0) void this.#boundGathering(state);
@@ -184,7 +220,7 @@ export class SaveDesk {
     this.#options.events.onLost(step, error, 'failed');
   }
 
-  async #boundGathering(state: State & { readonly kind: 'gathering' }): Promise<void> {
+  async #boundGathering(state: Gathering): Promise<void> {
     try {
       await this.#options.store.clock.sleep(GATHER_MS, { signal: state.given.signal });
     } catch {
@@ -195,13 +231,15 @@ export class SaveDesk {
   }
 
   #arrive(state: State & { readonly kind: 'gathering' }, rank: Rank): void {
+    // One that has come since the first began takes part too.
+    if (!state.all.includes(rank)) state.all.push(rank);
     state.here.add(rank);
-    if (state.here.size < state.all.length || state.given.signal.aborted) return;
+    if (state.given.signal.aborted || !state.all.every((one) => state.here.has(one))) return;
     state.given.abort();
     void this.#open(state);
   }
 
-  async #open(state: State & { readonly kind: 'gathering' }): Promise<void> {
+  async #open(state: Gathering): Promise<void> {
     const { way, events } = this.#options;
     const { step, all } = state;
     try {
@@ -248,6 +286,7 @@ export class SaveDesk {
       const onBytes = (done: number, total: number): void => void (this.#sealed = { done, total });
       const sealed = await way.seal(save, all, { writeMs, signal, onBytes });
       const { path, bytes, phases } = sealed;
+      this.#enter(TIDYING);
       for (const rank of all) rank.send({ type: 'sealed', save: save.save, step: save.step, path });
       events.onSealed(sealed, { step: save.step, bytes, writeMs, sealMs: this.#now() - startedMs, phases });
       if (save.image !== undefined) await dropImage(save.image.folder);

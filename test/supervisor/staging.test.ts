@@ -7,7 +7,7 @@ import type { EventOf } from '../../src/ledger/events.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
 import { mountTmpfs, whyNoMounts } from '../support/mounts.ts';
 import { ROOT } from '../support/run-process.ts';
-import { Supervised } from '../support/supervised.ts';
+import { Supervised, trainerCommand } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
 const MEMORY = '/dev/shm';
@@ -141,6 +141,23 @@ describe.skipIf(!existsSync(MEMORY))('a save that lands in memory first', () => 
       expect(readdirSync(run.stage)).toEqual([]);
     },
   );
+
+  it('and is told as sealed the moment before the notice comes is followed by the flush, although memory is still being freed', async () => {
+    using run = heldRun(-1);
+    const args = ['--dir', run.dir, '--every=1h', '--keep=1', '--grace=60s', `--stage=${run.stage}`];
+    const only = new Supervised({ args, command: trainerCommand('exits', 'sdk') });
+    await only.line(/^ready/);
+    // The first shows how large a save is; the second lies in memory.
+    for (const count of [1, 2]) {
+      only.signal('SIGUSR1');
+      await only.line(/sealed step/, count);
+    }
+    only.signal('SIGTERM');
+    expect((await only.ended).code).toBe(143);
+    const events = readLedger(run.dir).events.map(({ event }) => event);
+    expect(events.find(({ kind }) => kind === 'flush-ended')).toMatchObject({ outcome: 'made' });
+    expect(saveEnds(run.dir).map(({ outcome }) => outcome)).toEqual(['sealed', 'sealed', 'sealed']);
+  });
 
   it('is not where memory is not wanted', async () => {
     using run = heldRun(-1);

@@ -82,10 +82,10 @@ export class Supervised {
     });
   }
 
-  /** The first line, of either stream, that matches. */
-  async line(pattern: RegExp): Promise<string> {
+  /** The first line, of either stream, that matches, or one that comes after it. */
+  async line(pattern: RegExp, count = 1): Promise<string> {
     for (;;) {
-      const found = this.#lines.find((line) => pattern.test(line));
+      const found = this.#lines.filter((line) => pattern.test(line))[count - 1];
       if (found !== undefined) return found;
       if (this.#hasEnded) throw new Error(`ended without a line like ${pattern}:\n${this.#lines.join('\n')}`);
       await new Promise<void>((resolve) => {

@@ -40,10 +40,11 @@ export async function watchForHangs(watch: HangWatch): Promise<void> {
   }
 }
 
-/** Null where nobody can tell: without the SDK there are no steps, and after the last there need not be one. */
+/** Null where nobody can tell: without the SDK there are no steps, after the last there need not be one, and who waits for us cannot make one. */
 export function judge({ life, rules, clock }: Pick<HangWatch, 'life' | 'rules' | 'clock'>): HangVerdict | null {
   if (life.ranks.count === 0 || life.saidFinished) return null;
-  const { phase } = life.desk;
+  const { phase, isHolding } = life.desk;
+  if (isHolding && (phase === 'sealing' || phase === 'tidying')) return null;
   return life.measured.judgeHang(clock.monotonic(), rules, phase === 'gathering' || phase === 'writing');
 }
 
