@@ -43,6 +43,16 @@ describe('the measurements of a life', () => {
     expect([measured.unsavedMs(5000), measured.lastGoodStep]).toEqual([4000, null]);
   });
 
+  it('count nothing of what workers did that were started again, and keep what is sealed', () => {
+    const measured = new Measurements(0, null, () => NOTHING);
+    for (let step = 0; step <= 10; step++) measured.noteStep(step, step * 100);
+    measured.noteSealed({ step: 8, bytes: 1, writeMs: 1, sealMs: 1 }, 800);
+    measured.startAgain(5000);
+    expect([measured.step, measured.hasProgress, measured.unsavedMs(6000), measured.lastGoodStep]).toEqual([null, false, 0, 8]);
+    measured.noteStep(9, 7000);
+    expect([measured.hasProgress, measured.unsavedMs(7000), measured.lostSteps]).toEqual([true, 2000, 1]);
+  });
+
   it('read the history once, and only when it is needed', () => {
     let reads = 0;
     const measured = new Measurements(0, null, () => {

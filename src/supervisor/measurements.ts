@@ -83,6 +83,12 @@ export class Measurements {
     return isUnsaved ? Math.max(0, nowMs - this.#safeSinceMs) : 0;
   }
 
+  /** The trainer's workers were started again, and go on from what is the last good one: steps that others made after it are not theirs. */
+  startAgain(nowMs: number): void {
+    this.#pace = makePace(nowMs);
+    this.#safeSinceMs = nowMs;
+  }
+
   noteStep(step: number, nowMs: number): void {
     this.#pace = observeStep(this.#pace, step, nowMs);
   }

@@ -78,16 +78,24 @@ export class SdkServer {
     const peer = new Peer(socket);
     // A reset is followed by 'close', which is all that matters.
     socket.on('error', () => {});
+    // At the end of what it says, before the socket is closed: whoever is started in its place must not find it still here.
+    socket.on('end', () => this.#leave(peer));
     socket.on('close', () => {
       this.#sockets.delete(socket);
-      const { rank } = peer;
-      if (rank !== null) this.#guarded(() => this.#listener.onGone(rank));
+      this.#leave(peer);
     });
     socket.on('data', (piece) => {
       const complete = lines.push(piece);
       if (complete === null) this.#drop(peer, `sent a line of more than ${MAX_LINE_BYTES} bytes`);
       else for (const line of complete) if (!socket.destroyed) this.#guarded(() => this.#take(peer, line));
     });
+  }
+
+  #leave(peer: Peer): void {
+    const { rank } = peer;
+    if (rank === null || peer.hasLeft) return;
+    peer.hasLeft = true;
+    this.#guarded(() => this.#listener.onGone(rank));
   }
 
   /** A trainer does not die of our mistakes: what is thrown here is told, and the next message is handled. */
@@ -128,6 +136,7 @@ export class SdkServer {
 class Peer {
   readonly socket: Socket;
   rank: Rank | null = null;
+  hasLeft = false;
 
   constructor(socket: Socket) {
     this.socket = socket;
