@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import io
 import os
+import pickle
 import threading
-from collections import OrderedDict
-from typing import Any, Iterator, List, Tuple, Union
+from collections import Counter, OrderedDict
+from typing import IO, Any, Iterator, List, Tuple, Union
 
 import torch
 
@@ -26,7 +29,7 @@ def save(obj: Any, path: Union[str, "os.PathLike[str]"]) -> None:
         torch.save(obj, path)
 
 
-def load(path: Union[str, "os.PathLike[str]"]) -> Any:
+def load(path: Union[str, "os.PathLike[str]", IO[bytes]]) -> Any:
     """What :func:`save` wrote, on the CPU. A file that would execute something is refused (``weights_only``)."""
     return torch.load(path, map_location="cpu", weights_only=True)
 
@@ -81,11 +84,26 @@ def plain(value: Any, name: str) -> Any:
 def _plain_container(value: Any, name: str) -> Any:
     if isinstance(value, dict):
         items: List[Tuple[Any, Any]] = [(plain(key, f"a key of {name}"), plain(one, f"{name}[{key!r}]")) for key, one in value.items()]
+        if isinstance(value, Counter) and _loads_counters():
+            # Schedules count their milestones, and ask a dict in vain for what only a Counter can.
+            return Counter(dict(items))
         return OrderedDict(items) if isinstance(value, OrderedDict) else dict(items)
     parts = [plain(one, f"{name}[{number}]") for number, one in enumerate(value)]
     if isinstance(value, list):
         return parts
     return tuple(parts) if isinstance(value, tuple) else set(parts)
+
+
+@functools.lru_cache(maxsize=None)
+def _loads_counters() -> bool:
+    """Older versions of torch refuse a Counter."""
+    file = io.BytesIO()
+    torch.save(Counter({1: 1}), file)
+    file.seek(0)
+    try:
+        return isinstance(load(file), Counter)
+    except pickle.UnpicklingError:
+        return False
 
 
 def _refuse_sharded(value: torch.Tensor, name: str) -> None:

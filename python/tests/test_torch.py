@@ -280,6 +280,27 @@ class TheFile(unittest.TestCase):
         holdfast.torch.State(part=part).load(self.folder)
         self.assertEqual(part.state, {"best": 0.5, "ok": True})
 
+    def test_a_schedule_that_counts_its_milestones_goes_on(self):
+        def make():
+            optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+            kinds = torch.optim.lr_scheduler
+            stairs = kinds.MultiStepLR(optimizer, milestones=[2, 2, 5], gamma=0.1)
+            return optimizer, kinds.SequentialLR(optimizer, [kinds.ConstantLR(optimizer, 0.5), stairs], milestones=[3])
+
+        def rates(optimizer, scheduler):
+            seen = []
+            for _ in range(8):
+                optimizer.step()
+                scheduler.step()
+                seen.append(scheduler.get_last_lr())
+            return seen
+
+        optimizer, scheduler = make()
+        holdfast.torch.State(optimizer=optimizer, scheduler=scheduler).save(self.folder)
+        again, restored = make()
+        holdfast.torch.State(optimizer=again, scheduler=restored).load(self.folder)
+        self.assertEqual(rates(again, restored), rates(optimizer, scheduler))
+
     def test_a_part_without_a_state_is_refused_by_its_name(self):
         with self.assertRaisesRegex(TypeError, "criterion"):
             holdfast.torch.State(criterion=print)
