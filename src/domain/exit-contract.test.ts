@@ -21,6 +21,7 @@ describe('the exit code of a run', () => {
     ['was not even started when SIGTERM came', { isTerminating: true, trainer: null }, 143, 'interrupted'],
     ['fails with its own code', { trainer: { code: 7 } }, 7, 'failed'],
     ['says finished and then fails unasked', { saidFinished: true, trainer: { code: 7 } }, 7, 'failed'],
+    ['says finished and is then killed unasked', { saidFinished: true, trainer: { signal: 'SIGKILL' } }, 137, 'killed'],
     ['runs out of memory', { trainer: { signal: 'SIGKILL' } }, 137, 'killed'],
     ['crashes', { trainer: { signal: 'SIGSEGV' } }, 139, 'killed'],
     ['dies of a SIGTERM that was not ours', { trainer: { signal: 'SIGTERM' } }, 143, 'killed'],

@@ -8,7 +8,7 @@ export type TrainerExit = { readonly code: number } | { readonly signal: NodeJS.
 export interface RunEnd {
   /** The trainer said through the SDK that the run is finished. */
   readonly saidFinished: boolean;
-  /** A notice that ends the attempt has come. */
+  /** A notice that ends the attempt had come when the trainer ended, or before it was to be started; what comes later changes no end. */
   readonly isTerminating: boolean;
   /** Null: the trainer was never started. */
   readonly trainer: TrainerExit | null;
@@ -35,13 +35,13 @@ interface RunEndRow {
 export const RUN_ENDS = {
   finished: {
     code: '0',
-    when: 'The trainer said that the run is finished; or it exited with 0, and no notice was pending that ends the attempt',
+    when: 'The trainer said that the run is finished; or it exited with 0, and no notice was pending then that ends the attempt',
     means: 'finished',
     policy: 'complete',
   },
   interrupted: {
     code: '143',
-    when: 'SIGTERM, Ctrl-C, a Spot reclaim or another notice that ends the attempt had come, and the trainer did not say that the run is finished, whatever its own code is',
+    when: 'SIGTERM, Ctrl-C, a Spot reclaim or another notice that ends the attempt had come before the trainer ended, or before it was started again, and the trainer did not say that the run is finished, whatever its own code is',
     means: 'interrupted, and resumable from the last good checkpoint; the real code is in the termination message and in the ledger',
     policy: 'Ignore: start again, and do not count it',
   },

@@ -138,7 +138,8 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     if (leads(options)) begun.then(() => keepCadence(life, cadence)).catch((thrown: unknown) => book.complain(thrown));
     live.onStarted();
     startHangWatch(live, { life, trainer, signal: stop.signal });
-    const running = { ...prepared, life, trainer, watcher, fenced: fenced.promise, stop };
+    const wasTold = trainer.ended.then(() => live.notices.first !== null);
+    const running = { ...prepared, life, trainer, wasTold, watcher, fenced: fenced.promise, stop };
     return await untilEnd(live, running).catch((thrown: unknown) => outliveDefect(thrown, live, running));
   } finally {
     stop.abort();
@@ -178,6 +179,8 @@ function startHangWatch({ options, store, book }: LiveOptions, life: Pick<HangWa
 interface Running extends Prepared {
   readonly life: Life;
   readonly trainer: Trainer;
+  /** Whether a notice that ends the attempt had come by the time the trainer ended: a later one has no part in how it did. */
+  readonly wasTold: Promise<boolean>;
   readonly watcher: Watcher | null;
   readonly fenced: Promise<HoldfastError>;
   readonly stop: AbortController;
@@ -186,8 +189,7 @@ interface Running extends Prepared {
 async function untilEnd(live: LiveOptions, running: Running): Promise<LifeEnd> {
   const { store, book, notices } = live;
   const { life, trainer, attempt, stop } = running;
-  const { clock } = store;
-  const gone = hasGone(running, clock);
+  const gone = hasGone(running, store.clock);
   const first = await Promise.race([gone.then(() => 'ended' as const), notices.terminating, running.fenced]);
   stop.abort();
   let flush: FlushOutcome = 'none';
@@ -201,27 +203,40 @@ async function untilEnd(live: LiveOptions, running: Running): Promise<LifeEnd> {
   }
   await gone;
   await settleSaves(live, life);
-  const leftMs = (notices.deadline?.deadlineMs ?? Infinity) - clock.now();
-  if (await trainer.endRest(clock, Math.min(REST_MS, leftMs / 2))) book.say('ended the processes that the trainer left behind');
+  await endRest(live, trainer);
   await running.watcher?.finish(notices, trainer.end !== null && 'code' in trainer.end && trainer.end.code === 0);
-  const end = { saidFinished: life.saidFinished, isTerminating: notices.first !== null, trainer: trainer.end, failure };
+  const end = { saidFinished: life.saidFinished, isTerminating: await running.wasTold, trainer: trainer.end, failure };
   writeEnd({ ...live, life, attempt }, end, flush);
   return { ...end, lastGoodStep: life.measured.lastGoodStep };
 }
 
-/** A defect of ours is loud, and no reason for the trainer to end: it goes on unsupervised, and is told what we are told. */
-async function outliveDefect(thrown: unknown, { book, notices }: LiveOptions, { trainer, life }: Running): Promise<LifeEnd> {
+/** Ends what the trainer left behind. */
+async function endRest({ notices, store: { clock }, book }: LiveOptions, trainer: Trainer): Promise<void> {
+  const leftMs = (notices.deadline?.deadlineMs ?? Infinity) - clock.now();
+  if (await trainer.endRest(clock, Math.min(REST_MS, leftMs / 2))) book.say('ended the processes that the trainer left behind');
+}
+
+/**
+ * A defect of ours is loud, and no reason for the trainer to end: it goes on unsupervised, and is told what we are told. After a notice it has until
+ * shortly before the deadline, as always.
+ */
+async function outliveDefect(thrown: unknown, live: LiveOptions, { trainer, life, wasTold }: Running): Promise<LifeEnd> {
+  const { book, notices, store } = live;
   book.complain(thrown);
   await Promise.race([trainer.ended, notices.terminating]);
   trainer.tell('SIGTERM');
-  const { lastGoodStep } = life.measured;
-  return {
-    saidFinished: life.saidFinished,
-    isTerminating: notices.first !== null,
-    trainer: await trainer.ended,
-    failure: null,
-    lastGoodStep,
-  };
+  const over = new AbortController();
+  await Promise.race([trainer.ended, notices.untilDeadline(RESERVE_MS / 2, over.signal)]);
+  over.abort();
+  if (trainer.end === null) {
+    book.warn('the trainer still lives shortly before the deadline and is killed');
+    await trainer.killAll(store.clock);
+  }
+  const end = await trainer.ended;
+  // Perhaps what threw before, and the trainer's end is told all the same.
+  await endRest(live, trainer).catch((again: unknown) => book.complain(again));
+  const { saidFinished, measured } = life;
+  return { saidFinished, isTerminating: await wasTold, trainer: end, failure: null, lastGoodStep: measured.lastGoodStep };
 }
 
 /** Resolves when the trainer has ended and everything that it said is heard. */

@@ -124,7 +124,8 @@ async function liveOn(lives: Lives): Promise<number> {
     if (kind === 'error') book.say(decision.sentence);
     if (!decision.restart) return exit.code;
     await bounded(notices.terminating, decision.delayMs, store.clock);
-    if (notices.first !== null) return exitOfRun({ ...end, isTerminating: true }).code;
+    // How the last life ended is told; what is interrupted is the next one, whatever the last had said of itself.
+    if (notices.first !== null) return exitOfRun(NEVER_STARTED).code;
   }
 }
 

@@ -1,0 +1,160 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isAlive } from '../../test/support/supervised.ts';
+import { tempFolder } from '../../test/support/temp-folder.ts';
+import { openRun } from '../checkpoint/store/store.ts';
+import { realClock } from '../core/clock.ts';
+import { exitOfRun } from '../domain/exit-contract.ts';
+import { Book } from './book.ts';
+import { type LifeEnd, liveOnce } from './live-once.ts';
+import { Notices } from './notices.ts';
+import type { RunOptions } from './options.ts';
+import { Sealer } from './sealing/sealer.ts';
+
+/** Leaves something behind that does not end when it is asked to. */
+const CLINGS = `trap '' TERM; sleep 100 & trap - TERM;`;
+const SAYS_FINISHED = `
+  const socket = require('node:net').connect(process.env.HOLDFAST_SOCKET);
+  socket.end('{"type":"hello","protocol":"holdfast.sdk/1","rank":0,"world":1,"pid":' + process.pid + '}\\n{"type":"finish"}\\n');
+  socket.resume().on('close', () => process.exit(1));`;
+
+let folder: ReturnType<typeof tempFolder>;
+
+beforeEach(() => {
+  folder = tempFolder();
+});
+
+afterEach(() => folder[Symbol.dispose]());
+
+interface World {
+  readonly graceMs?: number;
+  /** Told what people are told. */
+  readonly hear?: (text: string, notices: Notices) => void;
+  readonly onStarted?: (notices: Notices) => void;
+  /** Something of ours throws when the last words are left. */
+  readonly hasDefect?: boolean;
+}
+
+/** A book that cannot leave last words. */
+class TornBook extends Book {
+  override leave(): void {
+    throw new Error('a page is torn');
+  }
+}
+
+/** One life of a trainer that is a shell script. */
+async function live(script: string, { graceMs = 30_000, hear, onStarted, hasDefect = false }: World): Promise<LifeEnd> {
+  const dir = join(folder.path, 'run');
+  await mkdir(dir);
+  const options = makeOptions(dir, script, graceMs);
+  const notices = new Notices(realClock, options.grace, { onNotice: () => {}, onWithdrawn: () => {} }, () => ({
+    node: null,
+    pressure: [],
+    limits: [],
+  }));
+  const say = (text: string): void => hear?.(text, notices);
+  const terminationLog = join(folder.path, 'last-words');
+  const book = new (hasDefect ? TornBook : Book)({ dir, node: 'n', clock: realClock, terminationLog, say, shout: say });
+  const sealer = new Sealer({ dir, clock: realClock });
+  const store = openRun(dir);
+  const current = { life: null, trainer: null };
+  const started = (): void => onStarted?.(notices);
+  try {
+    return await liveOnce({
+      options,
+      store,
+      book,
+      notices,
+      current,
+      sealer,
+      stage: null,
+      shipping: null,
+      onStarted: started,
+      gang: folder.path,
+      restart: 0,
+    });
+  } finally {
+    await sealer.close();
+    await book.close();
+  }
+}
+
+function makeOptions(dir: string, script: string, graceMs: number): RunOptions {
+  return {
+    command: ['sh', '-c', script],
+    dir,
+    grace: { graceMs, from: 'option' },
+    cadence: { kind: 'auto' },
+    cadenceText: 'auto',
+    restarts: 0,
+    resumeArgument: null,
+    noticeFile: null,
+    retention: null,
+    stage: { kind: 'off' },
+    terminationLog: null,
+    gang: null,
+    metadata: null,
+    hang: null,
+    onHang: 'report',
+    status: null,
+    ship: null,
+    isWatched: false,
+    node: 'n',
+    version: '0',
+    env: { PATH: process.env['PATH'], TMPDIR: folder.path },
+  };
+}
+
+/** What a trainer has written into a file of the test, once it is there. */
+async function written(name: string): Promise<string> {
+  const path = join(folder.path, name);
+  while (!existsSync(path)) await new Promise((resolve) => setImmediate(resolve));
+  return readFileSync(path, 'utf8').trim();
+}
+
+// What clings to life is given two seconds; processes take long to start on a busy machine.
+describe('a notice that comes when the trainer has ended, and its saves are being settled', { timeout: 60_000 }, () => {
+  const late = {
+    hear: (text: string, notices: Notices): void => {
+      if (text.startsWith('ended the processes')) notices.hear('SIGTERM');
+    },
+  };
+
+  it('takes nothing back from a run that is finished', async () => {
+    const end = await live(`${CLINGS} exit 0`, late);
+    expect(end).toMatchObject({ isTerminating: false, trainer: { code: 0 } });
+    expect(exitOfRun(end)).toMatchObject({ code: 0, kind: 'finished' });
+    expect(JSON.parse(readFileSync(join(folder.path, 'last-words'), 'utf8'))).toMatchObject({ exitCode: 0, end: 'finished' });
+  });
+
+  it('excuses no error that nobody asked for, also when the trainer had said that it is finished', async () => {
+    const end = await live(`${CLINGS} '${process.execPath}' -e '${SAYS_FINISHED.replaceAll("'", `'\\''`)}'; exit 7`, late);
+    expect(end).toMatchObject({ saidFinished: true, isTerminating: false, trainer: { code: 7 } });
+    expect(exitOfRun(end)).toMatchObject({ code: 7, kind: 'failed' });
+  });
+});
+
+describe('after a defect of ours', { timeout: 60_000 }, () => {
+  it('a trainer that does not end when it is told is killed before the deadline', async () => {
+    const onStarted = async (notices: Notices): Promise<void> => {
+      await written('deaf');
+      notices.hear('SIGTERM');
+    };
+    const script = `trap '' TERM; : > '${folder.path}/deaf'; exec sleep 100`;
+    const end = await live(script, { hasDefect: true, graceMs: 1000, onStarted: (notices) => void onStarted(notices) });
+    expect(end).toMatchObject({ isTerminating: true, trainer: { signal: 'SIGKILL' } });
+  });
+
+  it('what a trainer leaves behind is ended', async () => {
+    const onStarted = async (notices: Notices): Promise<void> => {
+      await written('left');
+      notices.hear('SIGTERM');
+    };
+    const script = `${CLINGS} echo $! > '${folder.path}/new'; mv '${folder.path}/new' '${folder.path}/left'; exec sleep 100`;
+    const end = await live(script, { hasDefect: true, onStarted: (notices) => void onStarted(notices) });
+    expect(end).toMatchObject({ isTerminating: true, trainer: { signal: 'SIGTERM' } });
+    expect(isAlive(Number(await written('left')))).toBe(false);
+  });
+});

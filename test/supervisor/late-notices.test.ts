@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+
+/** Leaves a process behind that, told to end after the trainer has, tells the supervisor to, and stays until it is killed. */
+const PASSES_ON = `
+  supervisor=$PPID
+  (trap 'kill -TERM "$supervisor"' TERM; : > "$1"; while :; do sleep 0.1; done) &
+  until [ -e "$1" ]; do sleep 0.02; done`;
+
+/** Says twice that it is finished and fails; from the third life on it waits to be told. */
+const SAYS_AND_FAILS = `
+import signal, sys
+from pathlib import Path
+import holdfast
+lives = Path(sys.argv[1])
+before = len(lives.read_text()) if lives.exists() else 0
+lives.write_text("x" * (before + 1))
+run = holdfast.attach()
+if before >= 2:
+    signal.pause()
+run.finish()
+sys.exit(9)`;
+
+describe('a notice that comes when the trainer has ended', () => {
+  it.each([0, 9])('changes nothing about its end with %i', async (code) => {
+    using folder = tempFolder();
+    const command = ['sh', '-c', `${PASSES_ON}\nexit ${code}`, 'sh', join(folder.path, 'ready')];
+    const run = new Supervised({ args: ['--dir', join(folder.path, 'run')], command });
+    expect(await run.ended).toMatchObject({ code, stderr: expect.stringContaining('left behind') as string });
+  });
+
+  it('interrupts a run that waits for its restart, and makes no finished one of it, whatever the trainer had said', async () => {
+    using folder = tempFolder();
+    const command = ['python3', '-c', SAYS_AND_FAILS, join(folder.path, 'lives')];
+    const run = new Supervised({ args: ['--dir', join(folder.path, 'run'), '--restarts', '5'], command });
+    await run.line(/restarts from the beginning in /);
+    run.signal('SIGTERM');
+    expect((await run.ended).code).toBe(143);
+  });
+});
