@@ -15,8 +15,10 @@ from typing import Any, Dict, Iterator, Optional
 
 try:
     from lightning.pytorch import Callback
+    from lightning.pytorch.plugins.io import AsyncCheckpointIO
 except ImportError:
     from pytorch_lightning import Callback  # type: ignore[no-redef]
+    from pytorch_lightning.plugins.io import AsyncCheckpointIO  # type: ignore[no-redef]
 
 from . import _torch_random
 from ._run import Run, attach
@@ -96,8 +98,11 @@ class HoldfastCallback(Callback):  # type: ignore[misc]
         is_last = bool(trainer.is_last_batch)
         own = {"world": trainer.world_size, "random": _torch_random.capture(), "loaders": loaders, "is_last": is_last}
         save(own, folder / f"rank-{trainer.global_rank}.pt")
-        with without_crc():
+        with without_crc(), _at_once(trainer.strategy):
             trainer.save_checkpoint(folder / _FILE)
+        if trainer.global_rank == 0 and not (folder / _FILE).exists():
+            kind = type(trainer.strategy.checkpoint_io).__name__
+            raise RuntimeError(f"Lightning has saved, but there is no {_FILE}: {kind} has put it elsewhere, or does so later")
 
     def _load(self, trainer: Any, folder: Path) -> None:
         # At this point Lightning itself restores where a strategy wants it late; optimizers and loops follow by themselves.
@@ -151,6 +156,23 @@ class _Loader:
         if restore is not None:
             _torch_random.restore(restore)
         yield from batches
+
+
+@contextlib.contextmanager
+def _at_once(strategy: Any) -> Iterator[None]:
+    """In the block a save is written when it returns: what would write it in the background, anywhere among the wrappers, is left out."""
+    with contextlib.ExitStack() as after:
+        # Asked for by this name, it gives the innermost wrapper something to wrap.
+        owner, inner = strategy, strategy.checkpoint_io
+        while inner is not None:
+            below = getattr(inner, "_checkpoint_io", None)
+            if isinstance(inner, AsyncCheckpointIO):
+                after.callback(setattr, owner, "_checkpoint_io", owner._checkpoint_io)
+                owner._checkpoint_io = below
+            else:
+                owner = inner
+            inner = below
+        yield
 
 
 def _loaders_of(trainer: Any) -> Any:
