@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import queue
@@ -11,7 +12,7 @@ from typing import Any, Callable, Dict, Optional
 
 PROTOCOL = "holdfast.sdk/1"
 _MAX_LINE_BYTES = 64 * 1024
-_REPLIES = frozenset(["welcome", "folder", "refused", "bye"])
+_ANSWERS = {"hello": ("welcome",), "begin": ("folder", "refused"), "finish": ("bye",)}
 
 log = logging.getLogger("holdfast")
 
@@ -22,15 +23,32 @@ class Gone(Exception):
     """The supervisor is not there any more."""
 
 
+class _Question:
+    """Somebody waits for an answer."""
+
+    def __init__(self, message: Message) -> None:
+        self._answers = _ANSWERS[message["type"]]
+        self._step = message.get("step")
+        # The answer stays here: whoever is interrupted while it is taken has not lost it.
+        self.answer: Optional[Message] = None
+        self.wake: "queue.SimpleQueue[None]" = queue.SimpleQueue()
+
+    def is_answered_by(self, message: Message) -> bool:
+        return self.answer is None and message.get("type") in self._answers and message.get("step", self._step) == self._step
+
+
 class Connection:
     """A connection to the supervisor.
 
-    Messages that answer a question go to whoever asked; everything else goes to ``on_push``, on the reading thread.
+    Messages that answer a question go to whoever asked; everything else goes to ``on_push``, and so does the answer to a question that
+    nobody waits with any more.
     """
 
     def __init__(self, path: str, on_push: Callable[[Message], None]) -> None:
         self._on_push = on_push
-        self._replies: "queue.SimpleQueue[Optional[Message]]" = queue.SimpleQueue()
+        self._question: Optional[_Question] = None
+        self._question_lock = threading.Lock()
+        self._has_ended = False
         self._send_lock = threading.Lock()
         self._ask_lock = threading.Lock()
         self.is_open = True
@@ -70,16 +88,22 @@ class Connection:
     def ask(self, message: Message, timeout: Optional[float] = None) -> Message:
         """Says something and waits for its answer; raises Gone when none comes."""
         with self._ask_lock:
-            self.send(message)
+            question = self._question = _Question(message)
+            is_over = False
             try:
-                reply = self._replies.get(timeout=timeout)
-            except queue.Empty:
-                raise Gone() from None
-            if reply is None:
-                # Whoever asks next must find it too.
-                self._replies.put(None)
+                if not self._has_ended:
+                    self.send(message)
+                    with contextlib.suppress(queue.Empty):
+                        question.wake.get(timeout=timeout)
+                is_over = True
+            finally:
+                with self._question_lock:
+                    self._question = None
+                if not is_over and question.answer is not None:
+                    self._on_push(question.answer)
+            if question.answer is None:
                 raise Gone()
-            return reply
+            return question.answer
 
     def forget(self) -> None:
         """In a forked child: lets go of the socket without a word, so that only the parent speaks."""
@@ -88,6 +112,7 @@ class Connection:
         # A lock may have been held by a thread that does not exist here.
         self._send_lock = threading.Lock()
         self._ask_lock = threading.Lock()
+        self._question_lock = threading.Lock()
 
     def close(self) -> None:
         self.is_open = False
@@ -120,7 +145,10 @@ class Connection:
         finally:
             self._lose(error)
             self._socket.close()
-            self._replies.put(None)
+            self._has_ended = True
+            question = self._question
+            if question is not None:
+                question.wake.put(None)
 
     def _take(self, line: bytes) -> None:
         try:
@@ -129,10 +157,13 @@ class Connection:
             return
         if not isinstance(message, dict):
             return
-        if message.get("type") in _REPLIES:
-            self._replies.put(message)
-        else:
-            self._on_push(message)
+        with self._question_lock:
+            question = self._question
+            if question is not None and question.is_answered_by(message):
+                question.answer = message
+                question.wake.put(None)
+                return
+        self._on_push(message)
 
 
 def _encode(message: Message) -> bytes:

@@ -13,7 +13,7 @@ import time
 import weakref
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Type, Union
+from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Optional, Type, Union
 
 from ._agreement import Held
 from ._connection import PROTOCOL, Connection, Gone, Message
@@ -26,26 +26,36 @@ _REPORT_SECONDS = 0.2
 """Progress is told at most this often: a step costs well under ten microseconds."""
 _HELLO_SECONDS = 30.0
 _FINISH_SECONDS = 30.0
+_runs: Dict[str, "Run"] = {}
+"""What this process has attached to, by the path of the socket."""
 
 
 def attach(env: Optional[Mapping[str, str]] = None) -> "Run":
     """Connects this process to the supervisor that started it.
 
-    Outside ``holdfast run``, or when the supervisor does not answer, the run that is returned does nothing: no save is
-    ever due, and a resume starts fresh. Under torchrun every rank may attach.
+    Outside ``holdfast run`` the run that is returned does nothing: no save is ever due, and a resume starts fresh. When the
+    supervisor does not answer, no save is due either, and a resume goes on from the checkpoint that the environment names.
+    Under torchrun every rank attaches. A process is one rank: attaching again returns the run that it has.
     """
     settings = os.environ if env is None else env
-    run = Run(_rank_of(settings))
+    who = _rank_of(settings)
     path = settings.get("HOLDFAST_SOCKET")
+    known = _runs.get(path) if path else None
+    if known is not None and known.is_attached:
+        if known._who == who:
+            return known
+        known._leave(who)
+    run = Run(who)
     if path:
+        run._take_environment(settings)
         run._connect(path)
+        _runs[path] = run
     return run
 
 
-class _Rank:
-    def __init__(self, rank: int, world: int) -> None:
-        self.rank = rank
-        self.world = world
+class _Rank(NamedTuple):
+    rank: int
+    world: int
 
 
 def _rank_of(settings: Mapping[str, str]) -> _Rank:
@@ -67,13 +77,15 @@ class Run:
         self._connection: Optional[Connection] = None
         self._resume: Optional[Dict[str, Any]] = None
         self._run_id = ""
+        self._is_supervised = False
         self._every: Optional[int] = None
         # Read by every step: true when one has to look closer.
         self._watch = False
         # The save that was asked for: None, "next", or the number of a step. Set by the reading thread.
         self._asked: Union[None, str, int] = None
         self._granted: Optional["_Grant"] = None
-        self._together = Together(self._offer)
+        # What was asked for was for all of them or for none; the supervisor names a step instead.
+        self._together = Together(self._offer, self._forget_asked)
         self._next_report = 0.0
         self._latest = -1
         self._reported = -1
@@ -90,9 +102,10 @@ class Run:
     def resume(self, load: Callable[[Path], object]) -> int:
         """Calls ``load`` with the folder of the last good checkpoint; returns the step to go on with, 0 when there is none.
 
-        Where torch.distributed is initialised the ranks first make sure that all of them go on from the same one.
+        Where torch.distributed is initialised the ranks first make sure that all of them go on from the same one, and raise
+        when they cannot.
         """
-        if self._who.world > 1 and self._connection is not None:
+        if self._who.world > 1 and self._is_supervised:
             held = self._resume or {}
             self._together.check_resume(Held(self._run_id, held.get("step"), str(held.get("save", ""))))
         if self._resume is None:
@@ -140,13 +153,28 @@ class Run:
 
     # The rest is not for users.
 
+    def _take_environment(self, settings: Mapping[str, str]) -> None:
+        """What the trainer was started with counts until the supervisor says something newer, and when it does not answer: a rank
+        that started fresh instead would throw all work away, or mix with others that resume."""
+        self._is_supervised = True
+        self._run_id = settings.get("HOLDFAST_RUN", "")
+        path, step = settings.get("HOLDFAST_RESUME_PATH"), _number(settings.get("HOLDFAST_RESUME_STEP"))
+        if path and step is not None:
+            self._resume = {"path": path, "step": step, "save": settings.get("HOLDFAST_RESUME_SAVE", "")}
+        # Without an answer it still takes part in what the ranks agree on: they would wait for it.
+        self._watch = self._who.world > 1
+
     def _connect(self, path: str) -> None:
         who = self._who
         try:
             connection = Connection(path, self._on_push)
-            hello = {"type": "hello", "protocol": PROTOCOL, "rank": who.rank, "world": who.world, "pid": os.getpid()}
-            hello["dumpSignal"] = register_stacks()
-            welcome = connection.ask(hello, timeout=_HELLO_SECONDS)
+            # Whoever is connected counts as a rank: only one that was welcomed stays.
+            with contextlib.ExitStack() as undo:
+                undo.callback(connection.close)
+                hello = {"type": "hello", "protocol": PROTOCOL, "rank": who.rank, "world": who.world, "pid": os.getpid()}
+                hello["dumpSignal"] = register_stacks()
+                welcome = connection.ask(hello, timeout=_HELLO_SECONDS)
+                undo.pop_all()
         except (OSError, Gone) as error:
             log.warning("HOLDFAST_SOCKET is set, but no supervisor answers at %s (%s); training goes on without it", path, error)
             return
@@ -159,7 +187,8 @@ class Run:
         self._run_id = str(welcome.get("run"))
         self._every = welcome.get("everySteps")
         self.attempt = welcome.get("attempt")
-        self._watch = self._every is not None or self._asked is not None or who.world > 1
+        if self._every is not None or self._asked is not None or who.world > 1:
+            self._watch = True
         _forget_in_children(self)
         atexit.register(self._tell_last)
 
@@ -175,27 +204,31 @@ class Run:
             self.last_sealed = message.get("step")
         elif kind == "lost":
             log.error("the checkpoint was not kept: %s", message.get("reason"))
+        elif kind == "folder":
+            self._offer({"type": "failed", "save": message.get("save"), "reason": "the trainer has stopped waiting for the folder"})
 
     def _is_due(self, step: int) -> bool:
-        granted = self._granted
-        if granted is not None and granted.step == step:
-            return True
+        if self._granted is not None:
+            if self._granted.step == step:
+                return True
+            self._give_back(step)
         is_agreed = self._who.world > 1 and self._is_agreed(step)
         asked = self._asked
         if is_agreed or (asked is not None and not self._together.is_agreeing and self._is_asked(asked, step)):
             return self._begin(step)
         if self._every is not None and step > 0 and step % self._every == 0:
             return self._begin(step)
-        self._watch = self._every is not None or self._asked is not None or self._together.is_agreeing
+        # In this order: what is asked for meanwhile sets it again.
+        self._watch = False
+        if self._every is not None or self._asked is not None or self._together.is_agreeing:
+            self._watch = True
         return False
 
     def _is_agreed(self, step: int) -> bool:
-        was_agreeing = self._together.is_agreeing
-        answer = self._together.is_due(step, self._asked is not None)
-        if answer is None and was_agreeing:
-            # It was for all of them or for none; the supervisor names a step instead.
-            self._asked = None
-        return answer is True
+        return self._together.is_due(step, self._asked is not None) is True
+
+    def _forget_asked(self) -> None:
+        self._asked = None
 
     def _is_asked(self, asked: Union[str, int], step: int) -> bool:
         if asked == "next" or asked == step:
@@ -227,11 +260,17 @@ class Run:
         return None
 
     def _take_grant(self, step: int) -> Optional["_Grant"]:
+        if self._granted is not None and self._granted.step != step:
+            self._give_back(step)
         granted, self._granted = self._granted, None
-        if granted is not None and granted.step != step:
-            self._offer({"type": "failed", "save": granted.save, "reason": f"step {step} was saved instead of {granted.step}"})
-            granted = None
         return granted or self._request(step)
+
+    def _give_back(self, step: int) -> None:
+        """The save that was due did not follow: the supervisor must not wait for it, nor the other ranks."""
+        granted, self._granted = self._granted, None
+        if granted is not None:
+            reason = f"no save followed at step {granted.step}, and step {step} has come"
+            self._offer({"type": "failed", "save": granted.save, "reason": reason})
 
     def _report(self, step: int, metrics: Mapping[str, Any], now: float) -> None:
         self._next_report = now + _REPORT_SECONDS
@@ -246,6 +285,13 @@ class Run:
     def _offer(self, message: Message) -> None:
         if self._connection is not None and self._connection.is_open:
             self._connection.offer(message)
+
+    def _leave(self, who: _Rank) -> None:
+        """The process turns out to be another rank than it said; it must not count as both."""
+        before = self._who
+        log.warning("rank %d of %d has attached as rank %d of %d before; that run is detached", who.rank, who.world, before.rank, before.world)
+        if self._connection is not None:
+            self._connection.close()
 
     def _forget(self) -> None:
         if self._connection is not None:

@@ -15,14 +15,15 @@ _WORTH_TELLING = 1.5
 
 
 class ResumeDisagreement(RuntimeError):
-    """The ranks would go on from different checkpoints, which no training survives."""
+    """The ranks would go on from different checkpoints, which no training survives, or cannot tell whether they would."""
 
 
 class Together:
     """Finds the others when they are first needed, and agrees with them; alone, it says that there is nobody to agree with."""
 
-    def __init__(self, tell: Callable[[Message], None]) -> None:
+    def __init__(self, tell: Callable[[Message], None], on_part: Callable[[], None]) -> None:
         self._tell = tell
+        self._on_part = on_part
         self._channel: Optional[Channel] = None
         self._agreement: Optional[Agreement] = None
         self._has_looked = False
@@ -60,16 +61,18 @@ class Together:
         return is_due
 
     def check_resume(self, held: Held) -> None:
-        """Raises when the ranks hold different checkpoints to go on from."""
+        """Raises unless the ranks hold the same checkpoint to go on from. Without torch.distributed nobody can be asked."""
         self.look(is_last_chance=False)
         if self._channel is None:
+            if _distributed.is_ready():
+                raise _unknown("not all of them have come to resume")
             return
         try:
             if same_everywhere(self._channel, held):
                 return
         except Broken as error:
             self._part(error)
-            return
+            raise _unknown(str(error)) from None
         mine = "none" if held.step is None else f"step {held.step}, save {held.save}"
         raise ResumeDisagreement(
             f"this rank holds another last good checkpoint ({mine}) than others; give all nodes one shared --dir, "
@@ -87,5 +90,14 @@ class Together:
 
     def _part(self, error: Broken) -> None:
         self._agreement = self._channel = None
+        # Before it is told: the answer may name a step at once.
+        self._on_part()
         self._tell({"type": "agrees", "withinMs": None})
         log.warning("the ranks cannot agree any more (%s); the supervisor names the steps of saves", error)
+
+
+def _unknown(why: str) -> ResumeDisagreement:
+    return ResumeDisagreement(
+        f"the ranks could not make sure that all of them go on from the same checkpoint ({why}); every rank has to call holdfast.attach() and "
+        "resume(), at the same place of the program; start them again"
+    )

@@ -61,12 +61,20 @@ class FakeSupervisor:
         self._saves += 1
         path = os.path.join(self.folder, "save-%d" % self._saves)
         os.mkdir(path)
-        return {"type": "folder", "save": str(self._saves), "path": path, "mark": path + ".mark"}
+        return {"type": "folder", "step": message["step"], "save": str(self._saves), "path": path, "mark": path + ".mark"}
 
     def _serve(self):
+        """One peer after the other."""
+        while True:
+            try:
+                self._peer, _ = self._listener.accept()
+            except OSError:
+                return
+            self._hear()
+
+    def _hear(self):
+        held = b""
         try:
-            self._peer, _ = self._listener.accept()
-            held = b""
             while True:
                 piece = self._peer.recv(65536)
                 if not piece:

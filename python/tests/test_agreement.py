@@ -204,6 +204,19 @@ class Attached(unittest.TestCase):
         hear(run, supervisor)
         self.assertEqual(next(step for step in range(2, 6000) if run.step(step)), 5000)
 
+    def test_a_step_that_is_named_as_soon_as_they_cannot_agree_is_kept(self):
+        _, run = self.attach(Echo(broken_at=1))
+        tell = run._connection.offer
+
+        def offer(message):
+            tell(message)
+            if message["type"] == "agrees":
+                run._on_push({"type": "save", "why": "notice", "at": 50})
+
+        run._connection.offer = offer
+        with self.assertLogs("holdfast", "WARNING"):
+            self.assertEqual(next(step for step in range(1, 100) if run.step(step)), 50)
+
     def test_different_checkpoints_are_not_resumed_from(self):
         with self.assertRaisesRegex(ResumeDisagreement, "step 7"):
             self.attach(Echo(held=[1, 9, 1]), resume={"path": "/run/step-7", "step": 7, "save": "a"})

@@ -1,10 +1,14 @@
 import os
+import signal
+import threading
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import holdfast
 from fake_supervisor import FakeSupervisor
+from holdfast import _run
 
 
 def attach(supervisor, **more):
@@ -183,6 +187,45 @@ class Attached(unittest.TestCase):
         self.assertEqual([supervisor.expect("begin")["step"], supervisor.expect("failed")["save"]], [5, "1"])
         self.assertEqual([supervisor.expect("begin")["step"], supervisor.expect("saved")["save"]], [6, "2"])
 
+    def test_a_save_that_was_due_and_did_not_follow_is_given_back_at_the_next_step(self):
+        for then in (11, 20):
+            supervisor = FakeSupervisor(every_steps=10)
+            run = attach(supervisor)
+            self.assertTrue(run.step(10))
+            self.assertEqual(run.step(then), then == 20)
+            self.assertEqual([supervisor.expect("begin")["step"], supervisor.expect("failed")["save"]], [10, "1"])
+        self.assertEqual(supervisor.expect("begin")["step"], 20)
+        with run.save(20):
+            pass
+        self.assertEqual(supervisor.expect("saved")["save"], "2")
+
+    def test_a_save_that_is_asked_for_while_a_step_looks_is_due_at_the_next(self):
+        class Asked:
+            @property
+            def is_agreeing(self):
+                run._on_push({"type": "save", "why": "notice", "at": None})
+                return False
+
+        run = attach(FakeSupervisor())
+        run._together, run._watch = Asked(), True
+        self.assertFalse(run.step(1))
+        self.assertTrue(run.step(2))
+
+    def test_who_attaches_again_gets_the_same_run(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertIs(holdfast.attach(supervisor.env()), run)
+        self.assertIsNot(attach(FakeSupervisor()), run)
+
+    def test_who_attaches_as_another_rank_is_that_one_alone(self):
+        supervisor = FakeSupervisor()
+        first = attach(supervisor)
+        with self.assertLogs("holdfast", "WARNING"):
+            second = holdfast.attach(supervisor.env(RANK="1", WORLD_SIZE="2"))
+        self.assertEqual([first.is_attached, second.is_attached], [False, True])
+        supervisor.expect("closed")
+        self.assertEqual(supervisor.expect("hello")["rank"], 1)
+
     def test_busy_is_told_at_both_ends(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
@@ -229,6 +272,79 @@ class Troubles(unittest.TestCase):
         supervisor.say({"type": "save", "why": "asked", "at": None})
         hear(run, supervisor)
         self.assertTrue(run.step(1))
+
+    def test_a_supervisor_that_does_not_answer_is_left_and_does_not_count_this_process(self):
+        supervisor = FakeSupervisor()
+        supervisor.answers.pop("hello")
+        with mock.patch.object(_run, "_HELLO_SECONDS", 0.05), self.assertLogs("holdfast", "WARNING"):
+            run = holdfast.attach(supervisor.env())
+        self.assertFalse(run.is_attached)
+        supervisor.expect("closed")
+
+    def test_a_folder_that_nobody_waits_for_any_more_is_given_back_and_taken_for_no_other(self):
+        for comes_with_the_next in (False, True):
+            supervisor = FakeSupervisor(every_steps=1)
+            run = attach(supervisor)
+            give = supervisor.answers["begin"]
+            self.interrupt_begin(supervisor, run)
+            late = give({"step": 1})
+
+            def answer(message):
+                supervisor.say(late)
+                return give(message)
+
+            if comes_with_the_next:
+                supervisor.answers["begin"] = answer
+            else:
+                supervisor.answers["begin"] = give
+                supervisor.say(late)
+                self.assertEqual(supervisor.expect("failed")["save"], "1")
+            self.assertTrue(run.step(2))
+            with run.save(2) as folder:
+                self.assertEqual(folder.name, "save-2")
+            if comes_with_the_next:
+                self.assertEqual(supervisor.expect("failed")["save"], "1")
+            self.assertEqual(supervisor.expect("saved")["save"], "2")
+
+    def test_a_refusal_that_nobody_waits_for_any_more_is_taken_for_no_other(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        give = supervisor.answers["begin"]
+        self.interrupt_begin(supervisor, run)
+        supervisor.say({"type": "refused", "step": 1, "code": "SAVE_MIXED", "reason": "late"})
+        hear(run, supervisor)
+        supervisor.answers["begin"] = give
+        self.assertTrue(run.step(2))
+
+    def interrupt_begin(self, supervisor, run):
+        """A handler of a signal ends the wait for the answer to step 1."""
+
+        class Interrupted(Exception):
+            pass
+
+        def interrupt(*_):
+            raise Interrupted
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        supervisor.answers["begin"] = lambda _: signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
+        with self.assertRaises(Interrupted):
+            run.step(1)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
+    def test_a_forked_worker_that_attaches_is_a_process_of_its_own(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        pid = os.fork()
+        if pid == 0:
+            is_same = True
+            try:
+                with mock.patch.object(_run, "_HELLO_SECONDS", 0.05):
+                    is_same = holdfast.attach(supervisor.env()) is run
+            finally:
+                os._exit(1 if is_same else 0)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+        self.assertIs(holdfast.attach(supervisor.env()), run)
 
     @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
     def test_a_forked_worker_does_not_speak(self):
