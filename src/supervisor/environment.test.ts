@@ -16,8 +16,16 @@ describe('the environment of the trainer', () => {
   });
 
   it('names the checkpoint to resume from, and respects a time-out of torchrun that was set', () => {
-    const env = trainerEnvironment({ TORCH_ELASTIC_SHUTDOWN_TIMEOUT: '7' }, { ...FACTS, resume: { path: '/run/step-5', step: 5 } });
-    expect(env).toMatchObject({ HOLDFAST_RESUME_PATH: '/run/step-5', HOLDFAST_RESUME_STEP: '5', TORCH_ELASTIC_SHUTDOWN_TIMEOUT: '7' });
+    const env = trainerEnvironment(
+      { TORCH_ELASTIC_SHUTDOWN_TIMEOUT: '7' },
+      { ...FACTS, resume: { path: '/run/step-5', step: 5, save: 'a' } },
+    );
+    expect(env).toMatchObject({
+      HOLDFAST_RESUME_PATH: '/run/step-5',
+      HOLDFAST_RESUME_STEP: '5',
+      HOLDFAST_RESUME_SAVE: 'a',
+      TORCH_ELASTIC_SHUTDOWN_TIMEOUT: '7',
+    });
   });
 });
 

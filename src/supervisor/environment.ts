@@ -4,7 +4,7 @@ export interface TrainerFacts {
   readonly run: string;
   readonly dir: string;
   readonly attempt: number;
-  readonly resume: { readonly path: string; readonly step: number } | null;
+  readonly resume: { readonly path: string; readonly step: number; readonly save: string } | null;
   readonly graceMs: number;
   /** Folder of the Python package that comes with Holdfast. */
   readonly sdk: string;
@@ -23,6 +23,7 @@ export function trainerEnvironment(env: Environment, facts: TrainerFacts): Envir
     // Left by an older life it would name a checkpoint that does not count any more.
     HOLDFAST_RESUME_PATH: resume?.path,
     HOLDFAST_RESUME_STEP: resume === null ? undefined : String(resume.step),
+    HOLDFAST_RESUME_SAVE: resume?.save,
     HOLDFAST_SOCKET: facts.socket,
     HOLDFAST_RUN: facts.run,
     HOLDFAST_DIR: facts.dir,
