@@ -200,7 +200,7 @@ export class Life implements SdkListener, SaveEvents {
     try {
       this.desk.begin(rank, step);
     } catch (thrown) {
-      rank.send({ type: 'refused', code: 'INTERNAL', reason: 'the supervisor failed to begin it' });
+      rank.send({ type: 'refused', step, code: 'INTERNAL', reason: 'the supervisor failed to begin it' });
       throw thrown;
     }
   }

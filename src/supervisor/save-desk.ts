@@ -48,6 +48,12 @@ export interface DeskOptions {
 /** How long ranks wait for each other at the step where all shall save. */
 const GATHER_MS = 60_000;
 
+/** A rank that waits for the answer to this step. */
+interface Begun {
+  readonly rank: Rank;
+  readonly step: number;
+}
+
 interface Gathering {
   readonly kind: 'gathering';
   readonly step: number;
@@ -95,7 +101,7 @@ export class SaveDesk {
   #state: State = IDLE;
   /** Bytes of the save that is being sealed. */
   #sealed = { done: 0, total: 0 };
-  #waiting: { readonly rank: Rank; readonly step: number }[] = [];
+  #waiting: Begun[] = [];
   #settled: (() => void)[] = [];
   /** Why no save begins any more; null while one may. */
   #closed: string | null = null;
@@ -128,11 +134,11 @@ export class SaveDesk {
 
   begin(rank: Rank, step: number): void {
     const state = this.#state;
-    if (this.#closed !== null) refuse(rank, 'SAVE_INCOMPLETE', this.#closed);
+    if (this.#closed !== null) refuse({ rank, step }, 'SAVE_INCOMPLETE', this.#closed);
     else if (state.kind === 'idle') this.#gather(rank, step);
     else if (state.kind !== 'gathering') this.#wait(rank, step);
     else if (state.step === step) this.#arrive(state, rank);
-    else refuse(rank, 'SAVE_MIXED', `the other ranks save step ${state.step}, not ${step}`);
+    else refuse({ rank, step }, 'SAVE_MIXED', `the other ranks save step ${state.step}, not ${step}`);
   }
 
   handOver(rank: Rank, id: string): void {
@@ -156,7 +162,7 @@ export class SaveDesk {
     const state = this.#state;
     if (state.kind !== 'gathering' || state.step !== step || state.given.signal.aborted) return;
     state.given.abort();
-    for (const one of state.here) refuse(one, 'SAVE_INCOMPLETE', `rank ${rank.rank} was past step ${step} already`);
+    for (const one of state.here) refuse({ rank: one, step }, 'SAVE_INCOMPLETE', `rank ${rank.rank} was past step ${step} already`);
     this.#enter(IDLE);
   }
 
@@ -179,7 +185,7 @@ export class SaveDesk {
   /** No save begins any more; what was handed over is still sealed. */
   close(reason: string): void {
     this.#closed ??= reason;
-    for (const { rank } of this.#waiting.splice(0)) refuse(rank, 'SAVE_INCOMPLETE', reason);
+    for (const one of this.#waiting.splice(0)) refuse(one, 'SAVE_INCOMPLETE', reason);
   }
 
   /** Gives up what is not sealed yet, for good. */
@@ -195,7 +201,7 @@ export class SaveDesk {
       this.#giveUp(`rank ${rank.rank} has begun step ${step} without having written step ${this.#state.save.step}`);
       return this.begin(rank, step);
     }
-    if (this.#waiting.some((one) => one.rank === rank)) refuse(rank, 'SAVE_MIXED', `rank ${rank.rank} has begun a save already`);
+    if (this.#waiting.some((one) => one.rank === rank)) refuse({ rank, step }, 'SAVE_MIXED', `rank ${rank.rank} has begun a save already`);
     else this.#waiting.push({ rank, step });
   }
 
@@ -205,7 +211,7 @@ export class SaveDesk {
     const others = this.#options.participants().filter((one) => one !== rank);
     // They would never come, and may wait for this one at a later step.
     if (others.length > 0 && (this.#options.furthest() ?? step) > step)
-      return refuse(rank, 'SAVE_INCOMPLETE', `other ranks are past step ${step} already`);
+      return refuse({ rank, step }, 'SAVE_INCOMPLETE', `other ranks are past step ${step} already`);
     const state: Gathering = { kind: 'gathering', step, here: new Set(), all: [rank, ...others], given: new AbortController() };
     this.#enter(state);
     this.#arrive(state, rank);
@@ -215,7 +221,7 @@ export class SaveDesk {
   /** What is left of the ranks would write a part, which would be sealed as if it were the whole. */
   #refuseWithout(lost: readonly number[], rank: Rank, step: number): void {
     const message = `rank ${lost.join(', ')} is gone, and without it step ${step} would not be whole`;
-    refuse(rank, 'SAVE_INCOMPLETE', message);
+    refuse({ rank, step }, 'SAVE_INCOMPLETE', message);
     const error = new HoldfastError('SAVE_INCOMPLETE', { message, hint: 'Every earlier checkpoint is as it was.' });
     this.#options.events.onLost(step, error, 'failed');
   }
@@ -250,7 +256,7 @@ export class SaveDesk {
       const { image } = save;
       for (const rank of all) {
         const mark = image === undefined ? null : markOf(image, rank.rank);
-        rank.send({ type: 'folder', save: save.save, path: image?.data ?? save.data, mark });
+        rank.send({ type: 'folder', step, save: save.save, path: image?.data ?? save.data, mark });
       }
     } catch (thrown) {
       if (this.#state === state) this.#drop(state, toError(thrown));
@@ -268,7 +274,7 @@ export class SaveDesk {
     const { events } = this.#options;
     if (state.kind === 'gathering') {
       state.given.abort();
-      for (const rank of state.here) refuse(rank, codeOf(error), error.message);
+      for (const rank of state.here) refuse({ rank, step: state.step }, codeOf(error), error.message);
       events.onLost(state.step, error, this.#howLost);
     } else {
       for (const rank of state.all) rank.send({ type: 'lost', save: state.save.save, reason: error.message });
@@ -338,8 +344,8 @@ export class SaveDesk {
   }
 }
 
-function refuse(rank: Rank, code: string, reason: string): void {
-  rank.send({ type: 'refused', code, reason });
+function refuse({ rank, step }: Begun, code: string, reason: string): void {
+  rank.send({ type: 'refused', step, code, reason });
 }
 
 function codeOf(error: Error): string {

@@ -47,8 +47,8 @@ export type ToRank =
   /** The save that was asked for is not wanted any more. */
   | { readonly type: 'relax' }
   /** `mark`: a file to make when all is written, so that it can be kept also when the supervisor does not hear of it; null: none. */
-  | { readonly type: 'folder'; readonly save: string; readonly path: string; readonly mark: string | null }
-  | { readonly type: 'refused'; readonly code: string; readonly reason: string }
+  | { readonly type: 'folder'; readonly step: number; readonly save: string; readonly path: string; readonly mark: string | null }
+  | { readonly type: 'refused'; readonly step: number; readonly code: string; readonly reason: string }
   | { readonly type: 'sealed'; readonly save: string; readonly step: number; readonly path: string }
   | { readonly type: 'lost'; readonly save: string; readonly reason: string }
   | { readonly type: 'bye' };
