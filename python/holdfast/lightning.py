@@ -93,7 +93,7 @@ class HoldfastCallback(Callback):  # type: ignore[misc]
                 self._save(trainer, folder)
 
     def _save(self, trainer: Any, folder: Path) -> None:
-        loaders = [one.batches.state_dict() for one in _loaders_of(trainer) if isinstance(one, _Loader)]
+        loaders = [one.state() for one in _loaders_of(trainer) if isinstance(one, _Loader)]
         # Of an epoch that is over Lightning does not ask for what may be left of it.
         is_last = bool(trainer.is_last_batch)
         own = {"world": trainer.world_size, "random": _torch_random.capture(), "loaders": loaders, "is_last": is_last}
@@ -116,7 +116,8 @@ class HoldfastCallback(Callback):  # type: ignore[misc]
         before = _loaders_of(trainer)
         if all(isinstance(one, _Loader) for one in before):
             return
-        after = [one if isinstance(one, _Loader) else _Loader(one) for one in before]
+        loop = trainer.fit_loop
+        after = [one if isinstance(one, _Loader) else _Loader(one, loop) for one in before]
         own, self._own = self._own, None
         if own is not None:
             for loader, state in zip(after, own["loaders"]):
@@ -125,7 +126,6 @@ class HoldfastCallback(Callback):  # type: ignore[misc]
                     loader.batches.leave()
             after[0].restore = own["random"]
             warnings.filterwarnings("ignore", message=".*your dataloader is not resumable.*")
-        loop = trainer.fit_loop
         loop._combined_loader.flattened = after
         loop._data_fetcher.setup(loop._combined_loader)
         iter(loop._data_fetcher)
@@ -134,8 +134,11 @@ class HoldfastCallback(Callback):  # type: ignore[misc]
 class _Loader:
     """One of Lightning's loaders; everything that it asks of it but the batches comes from the original."""
 
-    def __init__(self, loader: Any) -> None:
+    def __init__(self, loader: Any, loop: Any) -> None:
         self._loader = loader
+        self._loop = loop
+        self._drawn = 0
+        self._is_over = False
         self.batches = Batches(loader)
         self.restore: Optional[Dict[str, Any]] = None
 
@@ -148,14 +151,41 @@ class _Loader:
         return getattr(self._loader, name)
 
     def __iter__(self) -> Iterator[Any]:
+        if self._drawn > 0 and self._drawn == self._ahead():
+            # Lightning begins again without having trained any of it: it is still the same epoch.
+            self.batches.load_state_dict(self.state())
+        self._drawn = 0
         return self._run(iter(self.batches))
 
+    def state(self) -> Dict[str, Any]:
+        """The place in the data of the trainer, not of what runs ahead of it."""
+        state = self.batches.state_dict()
+        ahead = 0 if self._is_over else min(self._ahead(), self._drawn)
+        return {**state, "position": state["position"] - ahead}
+
+    def _ahead(self) -> int:
+        """How many batches were drawn that the trainer has not got yet: where nobody knows the length, Lightning looks for the end that way."""
+        return len(getattr(self._loop._data_fetcher, "batches", ()))
+
     def _run(self, batches: Iterator[Any]) -> Iterator[Any]:
-        # As late as possible: hooks of the start of training may have drawn something.
-        restore, self.restore = self.restore, None
-        if restore is not None:
-            _torch_random.restore(restore)
-        yield from batches
+        self._is_over = False
+        while True:
+            if self.restore is not None and self._is_for_the_trainer():
+                # As late as possible: hooks of the start of training may have drawn something.
+                restore, self.restore = self.restore, None
+                _torch_random.restore(restore)
+            try:
+                batch = next(batches)
+            except StopIteration:
+                self._is_over = True
+                return
+            self._drawn += 1
+            yield batch
+
+    def _is_for_the_trainer(self) -> bool:
+        """Whether the trainer waits for a batch; false while Lightning draws ahead before the first one."""
+        fetcher = self._loop._data_fetcher
+        return fetcher.length is not None or self._drawn >= getattr(fetcher, "prefetch_batches", 0)
 
 
 @contextlib.contextmanager

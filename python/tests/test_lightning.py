@@ -5,15 +5,18 @@ import tempfile
 import unittest
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 try:
     import torch
     from lightning.pytorch import Callback, LightningModule, Trainer
+    from lightning.pytorch.loops.fetchers import _PrefetchDataFetcher
     from lightning.pytorch.plugins.io import AsyncCheckpointIO, TorchCheckpointIO
+    from lightning.pytorch.utilities.combined_loader import CombinedLoader
     from torch.utils.data import DataLoader, Dataset, IterableDataset
 
-    from holdfast.lightning import HoldfastCallback
+    from holdfast.lightning import HoldfastCallback, _Loader
 except ImportError as error:
     raise unittest.SkipTest(f"Lightning is not installed here: {error}") from None
 
@@ -96,8 +99,24 @@ class Lightning(unittest.TestCase):
             self.assertEqual(rest, whole[step:], f"interrupted after step {step} of {len(whole)}")
         return whole
 
+    def test_a_stream_whose_length_nobody_knows_goes_on_with_the_very_next_batch(self):
+        self.assertEqual(len(self.same_after_every_interruption(Stream())), 12)
+
     def test_a_stream_that_is_left_early_goes_on_with_the_very_next_batch(self):
         self.assertEqual(len(self.same_after_every_interruption(Stream(), limit_train_batches=3)), 9)
+
+    def test_an_epoch_that_lightning_begins_twice_before_it_trains_is_one_epoch(self):
+        fetcher = _PrefetchDataFetcher()
+        loader = _Loader(DataLoader(Stream(), batch_size=2), SimpleNamespace(_data_fetcher=fetcher))
+        fetcher.setup(CombinedLoader(loader))
+        iter(fetcher)
+        places = []
+        for _ in range(2):
+            iter(fetcher)
+            places.append((loader.state()["epoch"], loader.state()["position"]))
+            next(fetcher)
+            places.append((loader.state()["epoch"], loader.state()["position"]))
+        self.assertEqual(places, [(0, 0), (0, 1), (1, 0), (1, 1)])
 
     def test_a_dataset_with_a_length_goes_on_with_the_very_next_batch(self):
         self.assertEqual(len(self.same_after_every_interruption(Items())), 12)
