@@ -9,6 +9,7 @@ import math
 import os
 import shutil
 import tempfile
+import threading
 import time
 import weakref
 from pathlib import Path
@@ -26,6 +27,8 @@ _REPORT_SECONDS = 0.2
 """Progress is told at most this often: a step costs well under ten microseconds."""
 _HELLO_SECONDS = 30.0
 _FINISH_SECONDS = 30.0
+_LOOK_SECONDS = 0.2
+"""Who waits for a save in the background looks this often whether there is still somebody to keep it."""
 _runs: Dict[str, "Run"] = {}
 """What this process has attached to, by the path of the socket."""
 
@@ -84,6 +87,9 @@ class Run:
         # The save that was asked for: None, "next", or the number of a step. Set by the reading thread.
         self._asked: Union[None, str, int] = None
         self._granted: Optional["_Grant"] = None
+        # Set while no save block is open; one may be left on another thread than it was entered on.
+        self._is_written = threading.Event()
+        self._is_written.set()
         # What was asked for was for all of them or for none; the supervisor names a step instead.
         self._together = Together(self._offer, self._forget_asked)
         self._next_report = 0.0
@@ -248,6 +254,10 @@ class Run:
         if connection is None or not connection.is_open:
             return None
         self._tell_last()
+        # Whoever begins another save has given up the one that it was given a folder for.
+        while not self._is_written.wait(_LOOK_SECONDS):
+            if not connection.is_open:
+                return None
         try:
             reply = connection.ask({"type": "begin", "step": step})
         except Gone:
@@ -350,6 +360,7 @@ class _SaveBlock:
     def __enter__(self) -> Path:
         self._grant = self._run._take_grant(self._step)
         if self._grant is not None:
+            self._run._is_written.clear()
             return self._grant.path
         log.warning("step %d is saved into a temporary folder that is thrown away: there is no supervisor to keep it", self._step)
         self._temporary = Path(tempfile.mkdtemp(prefix="holdfast-unkept-"))
@@ -372,5 +383,9 @@ class _SaveBlock:
             grant.leave_mark()
         if kind is not None:
             message = {"type": "failed", "save": grant.save, "reason": f"{kind.__name__}: {error}"[:500]}
-        with contextlib.suppress(Gone):
+        try:
             connection.send(message)
+        except Gone:
+            pass
+        finally:
+            self._run._is_written.set()

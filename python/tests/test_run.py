@@ -1,3 +1,4 @@
+import itertools
 import os
 import signal
 import threading
@@ -198,6 +199,29 @@ class Attached(unittest.TestCase):
         with run.save(20):
             pass
         self.assertEqual(supervisor.expect("saved")["save"], "2")
+
+    def test_a_save_that_is_due_while_one_is_written_in_the_background_begins_when_that_is_handed_over(self):
+        supervisor = FakeSupervisor(every_steps=10)
+        run = attach(supervisor)
+        self.assertTrue(run.step(10))
+        block = run.save(10)
+        block.__enter__()
+        writer = threading.Timer(0.05, block.__exit__, (None, None, None))
+        writer.start()
+        self.addCleanup(writer.join)
+        self.assertFalse(run.step(11))
+        self.assertTrue(run.step(20))
+        said = iter(lambda: supervisor.heard.get(timeout=10), None)
+        told = [one["type"] for one in itertools.takewhile(lambda one: one.get("step") != 20 or one["type"] != "begin", said)]
+        self.assertEqual([kind for kind in told if kind != "step"], ["begin", "saved"])
+
+    def test_a_save_that_is_due_while_one_is_written_is_none_when_the_supervisor_goes(self):
+        supervisor = FakeSupervisor(every_steps=10)
+        run = attach(supervisor)
+        self.assertTrue(run.step(10))
+        with self.assertLogs("holdfast", "WARNING"), run.save(10):
+            supervisor.vanish()
+            self.assertFalse(run.step(20))
 
     def test_a_save_that_is_asked_for_while_a_step_looks_is_due_at_the_next(self):
         class Asked:
