@@ -108,4 +108,4 @@ def _loads_counters() -> bool:
 
 def _refuse_sharded(value: torch.Tensor, name: str) -> None:
     if hasattr(value, "full_tensor") or hasattr(value, "local_shards"):
-        raise TypeError(f"{name} is sharded over several ranks, and one file cannot hold it: save it with holdfast.dcp")
+        raise TypeError(f"{name} is sharded over several ranks, and one file cannot hold it: it is for holdfast.dcp.State, as model or optimizer")

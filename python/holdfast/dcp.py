@@ -30,16 +30,22 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 from ._run import Run
 from ._torch_batches import Batches
 from ._torch_file import without_crc
-from .torch import load_place, save_place
+from .torch import load_parts, load_place, save_parts, save_place
 
 __all__ = ["State"]
 
 log = logging.getLogger("holdfast")
 
+_PARTS = "parts.pt"
+
 
 class State:
     """A model and its optimizers, sharded or not, whatever else has ``state_dict`` and ``load_state_dict``, the place in the data, and the
-    random numbers of every rank."""
+    random numbers of every rank.
+
+    Whatever else there is, all ranks hold alike, and the first one writes it into ``parts.pt``: DCP would load of it only what a fresh one has
+    already, of a fresh optimizer nothing. A sharded one is refused.
+    """
 
     def __init__(self, model: Any, optimizers: Any = (), *, loader: Optional[Iterable[Any]] = None, **parts: Any) -> None:
         for name, part in parts.items():
@@ -63,7 +69,7 @@ class State:
         """Saves this step, and returns when this rank has written its part; every rank calls it."""
         self.wait()
         with run.save(step) as folder:
-            save_place(folder, self._loaders())
+            self._save_whole(folder)
             dcp.save(self._state(), storage_writer=_Writer(folder), **self._ranks())
 
     def async_save(self, run: Run, step: int) -> None:
@@ -75,7 +81,7 @@ class State:
         block = run.save(step)
         folder = block.__enter__()
         try:
-            save_place(folder, self._loaders())
+            self._save_whole(folder)
             response: Any = dcp.async_save(self._state(), storage_writer=_Writer(folder), **self._ranks())
             # Newer ones tell apart when the state is copied and when it is written.
             saving: "Future[Any]" = getattr(response, "upload_completion", response)
@@ -99,13 +105,19 @@ class State:
         state = self._state()
         dcp.load(state, checkpoint_id=str(folder), **self._ranks())
         set_state_dict(self._model, self._optimizers, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
-        for name, part in self._parts.items():
-            part.load_state_dict(state[name])
+        if self._parts:
+            load_parts(Path(folder) / _PARTS, self._parts)
         load_place(Path(folder), self._loaders())
 
     def _state(self) -> Dict[str, Any]:
         model, optimizer = get_state_dict(self._model, self._optimizers)
-        return {"model": model, "optimizer": optimizer, **{name: part.state_dict() for name, part in self._parts.items()}}
+        return {"model": model, "optimizer": optimizer}
+
+    def _save_whole(self, folder: Path) -> None:
+        """What is not DCP's: small, and written before training goes on."""
+        if self._parts:
+            save_parts(folder / _PARTS, self._parts)
+        save_place(folder, self._loaders())
 
     def _loaders(self) -> Dict[str, Batches]:
         return {} if self.loader is None else {"loader": self.loader}

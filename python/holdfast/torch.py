@@ -58,21 +58,30 @@ class State:
 
     def save(self, folder: Path) -> None:
         """Writes everything into the folder; every rank calls it."""
-        here = place()
-        if here.rank == 0:
-            parts = {name: plain(part.state_dict(), name) for name, part in self._parts.items()}
-            save(parts, Path(folder) / _SHARED)
+        save_parts(Path(folder) / _SHARED, self._parts)
         save_place(Path(folder), {} if self.loader is None else {"loader": self.loader})
 
     def load(self, folder: Path) -> None:
         """Sets everything to where it was; every rank calls it."""
-        parts = load(Path(folder) / _SHARED)
-        missing = sorted(set(self._parts) - set(parts))
-        if missing:
-            raise KeyError(f"{Path(folder) / _SHARED} has no {', '.join(missing)}: it holds {', '.join(sorted(parts))}")
-        for name, part in self._parts.items():
-            part.load_state_dict(parts[name])
+        load_parts(Path(folder) / _SHARED, self._parts)
         load_place(Path(folder), {} if self.loader is None else {"loader": self.loader})
+
+
+def save_parts(path: Path, parts: Dict[str, Any]) -> None:
+    """What all ranks hold alike, written by the first; all of them look at it, so that what is refused is refused by all."""
+    states = {name: plain(part.state_dict(), name) for name, part in parts.items()}
+    if place().rank == 0:
+        save(states, path)
+
+
+def load_parts(path: Path, parts: Dict[str, Any]) -> None:
+    """The other way, in every rank."""
+    states = load(path)
+    missing = sorted(set(parts) - set(states))
+    if missing:
+        raise KeyError(f"{path} has no {', '.join(missing)}: it holds {', '.join(sorted(states))}")
+    for name, part in parts.items():
+        part.load_state_dict(states[name])
 
 
 def save_place(folder: Path, loaders: Dict[str, Batches]) -> None:
