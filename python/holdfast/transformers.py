@@ -95,8 +95,9 @@ class HoldfastCallback(TrainerCallback):
     def _into(self, folder: Path) -> Iterator[None]:
         """The Trainer saves there, and takes it neither for a checkpoint of its own that may be rotated or pushed, nor for its best one."""
         trainer, args = self._trainer, self._trainer.args
-        changes = {"save_strategy": "no", "save_total_limit": None, "push_to_hub": False}
-        before = {name: getattr(args, name) for name in changes}
+        # Of the model alone nothing could be resumed.
+        changes = {"save_strategy": "no", "save_total_limit": None, "push_to_hub": False, "save_only_model": False}
+        before = {name: getattr(args, name) for name in changes if hasattr(args, name)}
         changes["save_strategy"] = type(before["save_strategy"])("no")
         trainer._get_output_dir = lambda trial: str(folder)
         try:
