@@ -7,6 +7,7 @@ one. The Trainer's own ``save_strategy`` goes on as it is told; ``save_strategy=
 from __future__ import annotations
 
 import contextlib
+import inspect
 from pathlib import Path
 from typing import Any, Iterator, List, Optional
 
@@ -42,17 +43,16 @@ class HoldfastCallback(TrainerCallback):
         self.run = attach() if run is None else run
         self._trainer = trainer
         self._finish = finish
-        self._due: Optional[int] = None
-        self._wants_own = False
+        self._due = False
         self._loss: Optional[float] = None
         self._busy = contextlib.ExitStack()
-        self._save_own = trainer._save_checkpoint
-        trainer._save_checkpoint = self._save
+        self._end_step = trainer._maybe_log_save_evaluate
+        trainer._maybe_log_save_evaluate = self._end_step_and_save
         trainer.add_callback(self)
 
     def detach(self) -> None:
         """The Trainer is as it was before."""
-        self._trainer._save_checkpoint = self._save_own
+        self._trainer._maybe_log_save_evaluate = self._end_step
         self._trainer.remove_callback(self)
 
     def last_good(self) -> Optional[Path]:
@@ -66,10 +66,7 @@ class HoldfastCallback(TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         step = int(state.global_step)
-        if self.run.step(step, loss=self._loss):
-            self._due = step
-            self._wants_own = bool(control.should_save)
-            control.should_save = True
+        self._due = self.run.step(step, loss=self._loss)
         if control.should_evaluate:
             self._busy.enter_context(self.run.busy("evaluation"))
 
@@ -81,15 +78,15 @@ class HoldfastCallback(TrainerCallback):
         if self._finish and state.global_step >= state.max_steps:
             self.run.finish()
 
-    def _save(self, model: Any, trial: Any) -> None:
-        """In the place of the Trainer's own way to save, which is called when either of us wants it."""
-        due, self._due = self._due, None
-        if due is None or self._wants_own:
-            self._save_own(model, trial)
-        if due is None:
+    def _end_step_and_save(self, *args: Any, **options: Any) -> None:
+        """In the place of what the Trainer does after a step, its evaluation and its own save among it: our save comes last, whatever they decide."""
+        self._end_step(*args, **options)
+        if not self._due:
             return
+        self._due = False
+        given = inspect.signature(self._end_step).bind(*args, **options).arguments
         with self.run.save(int(self._trainer.state.global_step)) as folder, self._into(folder), without_crc():
-            self._save_own(model, trial)
+            self._trainer._save_checkpoint(given["model"], given["trial"])
 
     @contextlib.contextmanager
     def _into(self, folder: Path) -> Iterator[None]:

@@ -79,6 +79,20 @@ class HuggingFace(unittest.TestCase):
         self.assertNotIn("optimizer.pt", own)
         self.assertTrue(args.save_only_model)
 
+    def test_a_save_is_made_also_at_an_evaluation_that_brings_nothing_better(self):
+        scores = iter([1.0, 3.0, 2.0, 2.5, 4.0, 0.0])
+        supervisor, _ = self.train(
+            metrics=lambda _: {"score": next(scores)},
+            save_strategy="best",
+            eval_strategy="steps",
+            eval_steps=1,
+            metric_for_best_model="score",
+            greater_is_better=True,
+        )
+        self.assertEqual(sorted(self.saved(supervisor)), list(range(1, STEPS + 1)))
+        own = sorted(path.name for path in (self.folder / "own").glob("checkpoint-*"))
+        self.assertEqual(own, ["checkpoint-1", "checkpoint-2", "checkpoint-5"])
+
 
 if __name__ == "__main__":
     unittest.main()
