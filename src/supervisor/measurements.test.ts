@@ -49,6 +49,7 @@ describe('the measurements of a life', () => {
     measured.noteSealed({ step: 8, bytes: 1, writeMs: 1, sealMs: 1 }, 800);
     measured.startAgain(5000);
     expect([measured.step, measured.hasProgress, measured.unsavedMs(6000), measured.lastGoodStep]).toEqual([null, false, 0, 8]);
+    expect([measured.quickStepMs, measured.stepMs]).toEqual([100, null]);
     measured.noteStep(9, 7000);
     expect([measured.hasProgress, measured.unsavedMs(7000), measured.lostSteps]).toEqual([true, 2000, 1]);
   });

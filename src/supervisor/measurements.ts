@@ -19,6 +19,8 @@ interface Known {
 export class Measurements {
   readonly #readHistory: () => RunHistory;
   #pace: Pace;
+  /** Of workers before these: the same program makes steps of the same length. */
+  #formerQuickMs: number | null = null;
   #known: Known | null = null;
   #lastGoodStep: number | null;
   #startedMs: number;
@@ -45,7 +47,7 @@ export class Measurements {
 
   /** Of the quickest step seen; null before the first. */
   get quickStepMs(): number | null {
-    return this.#pace.stepsMs.length === 0 ? null : Math.min(...this.#pace.stepsMs);
+    return this.#pace.stepsMs.length === 0 ? this.#formerQuickMs : Math.min(...this.#pace.stepsMs);
   }
 
   get lastGoodStep(): number | null {
@@ -85,6 +87,7 @@ export class Measurements {
 
   /** The trainer's workers were started again, and go on from what is the last good one: steps that others made after it are not theirs. */
   startAgain(nowMs: number): void {
+    this.#formerQuickMs = this.quickStepMs;
     this.#pace = makePace(nowMs);
     this.#safeSinceMs = nowMs;
   }
