@@ -3,7 +3,7 @@
     holdfast run --dir=runs/torchrun --every=50steps -- torchrun --standalone --nproc-per-node=2 examples/torchrun/train.py
 
 Press Ctrl-C, or kill any rank, and start the same line again: all ranks go on after the same step, and end with the weights of a run that was
-never interrupted.
+never interrupted. With three ranks or more that holds to the last bit only with ``DistributedDataParallel(model, find_unused_parameters=True)``.
 """
 
 import hashlib
