@@ -12,8 +12,8 @@ from ._agreement import Broken, Channel
 
 log = logging.getLogger("holdfast")
 
-_MEET_SECONDS = 120.0
-"""All ranks attach at the same place of one program; who is not there after this does not attach, and nobody resumes without it."""
+_MEET_SECONDS = 30.0
+"""All ranks attach at the same place of one program; who is not there after this does not attach."""
 _WAIT_SECONDS = 60.0
 """A rank that is so much later than the others has no part in a flush any more."""
 

@@ -64,15 +64,16 @@ class Together:
         """Raises unless the ranks hold the same checkpoint to go on from. Without torch.distributed nobody can be asked."""
         self.look(is_last_chance=False)
         if self._channel is None:
-            if _distributed.is_ready():
-                raise _unknown("not all of them have come to resume")
+            # Some do not attach at all, perhaps all but the first: what they go on from is the trainer's own matter.
             return
         try:
             if same_everywhere(self._channel, held):
                 return
         except Broken as error:
             self._part(error)
-            raise _unknown(str(error)) from None
+            raise ResumeDisagreement(
+                f"the ranks could not make sure that all of them go on from the same checkpoint ({error}); start them again"
+            ) from None
         mine = "none" if held.step is None else f"step {held.step}, save {held.save}"
         raise ResumeDisagreement(
             f"this rank holds another last good checkpoint ({mine}) than others; give all nodes one shared --dir, "
@@ -94,10 +95,3 @@ class Together:
         self._on_part()
         self._tell({"type": "agrees", "withinMs": None})
         log.warning("the ranks cannot agree any more (%s); the supervisor names the steps of saves", error)
-
-
-def _unknown(why: str) -> ResumeDisagreement:
-    return ResumeDisagreement(
-        f"the ranks could not make sure that all of them go on from the same checkpoint ({why}); every rank has to call holdfast.attach() and "
-        "resume(), at the same place of the program; start them again"
-    )
