@@ -95,6 +95,8 @@ class Run:
         self._next_report = 0.0
         self._latest = -1
         self._reported = -1
+        # The newest step that no save can begin at any more.
+        self._passed = -1
         self.attempt: Optional[int] = None
         """The number of this life of the run; None outside the supervisor."""
         self.last_sealed: Optional[int] = None
@@ -128,7 +130,10 @@ class Run:
         now = time.monotonic()
         if now >= self._next_report:
             self._report(step, metrics, now)
-        return self._watch and self._is_due(step)
+        if self._watch and self._is_due(step):
+            return True
+        self._passed = step
+        return False
 
     def save(self, step: int) -> "_SaveBlock":
         """A block whose folder becomes the checkpoint of this step when it is left without an error.
@@ -204,6 +209,11 @@ class Run:
             at = message.get("at")
             self._asked = "next" if at is None else at
             self._watch = True
+            if at is not None and not self._say_if_passed(at):
+                # The step may be looking away right now.
+                again = threading.Timer(_LOOK_SECONDS, self._say_if_passed, [at])
+                again.daemon = True
+                again.start()
         elif kind == "relax":
             self._asked = None
         elif kind == "sealed":
@@ -243,6 +253,15 @@ class Run:
             self._asked = None
             self._offer({"type": "late", "at": asked, "step": step})
         return False
+
+    def _say_if_passed(self, at: int) -> bool:
+        """Also while the trainer stands in a collective: others may wait for this rank at the step that it has passed, and it for them."""
+        passed = self._passed
+        if self._asked != at or passed < at:
+            return False
+        self._asked = None
+        self._offer({"type": "late", "at": at, "step": passed})
+        return True
 
     def _begin(self, step: int) -> bool:
         self._asked = None

@@ -125,6 +125,23 @@ class Attached(unittest.TestCase):
         self.assertFalse(run.step(10))
         self.assertEqual(supervisor.expect("late"), {"type": "late", "at": 3, "step": 10})
 
+    def test_a_step_that_lies_behind_is_told_also_while_no_step_is_made(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        self.assertFalse(run.step(10))
+        supervisor.say({"type": "save", "why": "notice", "at": 10})
+        self.assertEqual(supervisor.expect("late"), {"type": "late", "at": 10, "step": 10})
+
+    def test_a_step_that_is_passed_in_the_moment_it_is_asked_for_is_told_too(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        self.assertFalse(run.step(9))
+        supervisor.say({"type": "save", "why": "notice", "at": 10})
+        hear(run, supervisor)
+        # As if it had looked whether anything was asked for just before that came.
+        run._passed = 10
+        self.assertEqual(supervisor.expect("late"), {"type": "late", "at": 10, "step": 10})
+
     def test_a_save_that_is_not_wanted_any_more_is_not_due(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)

@@ -74,6 +74,14 @@ describe('the ranks of a run', () => {
     expect(asked(said)).toEqual([6, 6, 6, 22, 22, 22]);
   });
 
+  it('one that has just left the step that was asked for is past it', () => {
+    const { ranks, all } = make(2);
+    for (const rank of all) ranks.note(rank, 0, 100);
+    ranks.ask('notice', 100);
+    ranks.askLater(all[0] as Rank, { at: 6, step: 6 }, 100);
+    expect(ranks.furthest).toBe(7);
+  });
+
   it('are told when the save is not wanted any more, once', () => {
     const { ranks, said } = make(1);
     ranks.ask('asked', null);

@@ -98,7 +98,8 @@ export class Ranks {
 
   /** A rank was past the step that all were asked for: the next one lies further ahead. Others that say so of the same step change nothing. */
   askLater(rank: Rank, { at, step }: { readonly at: number; readonly step: number }, stepMs: number | null): void {
-    this.#steps.set(rank, step);
+    // Also one that has just left it: it is on its way to the next.
+    this.#steps.set(rank, Math.max(step, at + 1));
     if (at !== this.#at) return;
     this.#patience = Math.min(MOST_PATIENCE, this.#patience * 2);
     if (this.#wanted !== null) this.ask(this.#wanted, stepMs);
