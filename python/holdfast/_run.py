@@ -7,17 +7,15 @@ import contextlib
 import logging
 import math
 import os
-import shutil
-import tempfile
 import threading
 import time
 import weakref
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Optional, Type, Union
+from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Optional, Union
 
 from ._agreement import Held
 from ._connection import PROTOCOL, Connection, Gone, Message
+from ._save_block import Grant, SaveBlock
 from ._stacks import register as register_stacks
 from ._together import Together
 
@@ -86,7 +84,7 @@ class Run:
         self._watch = False
         # The save that was asked for: None, "next", or the number of a step. Set by the reading thread.
         self._asked: Union[None, str, int] = None
-        self._granted: Optional["_Grant"] = None
+        self._granted: Optional[Grant] = None
         # Set while no save block is open; one may be left on another thread than it was entered on.
         self._is_written = threading.Event()
         self._is_written.set()
@@ -135,13 +133,13 @@ class Run:
         self._passed = step
         return False
 
-    def save(self, step: int) -> "_SaveBlock":
+    def save(self, step: int) -> SaveBlock:
         """A block whose folder becomes the checkpoint of this step when it is left without an error.
 
         The folder is private until then, and handed over afterwards: training goes on while it is made durable. Outside
         the supervisor, and when the supervisor refuses, it is a temporary one that is thrown away.
         """
-        return _SaveBlock(self, step)
+        return SaveBlock(self, step)
 
     @contextlib.contextmanager
     def busy(self, what: str = "busy") -> Iterator[None]:
@@ -268,7 +266,7 @@ class Run:
         self._granted = self._request(step)
         return self._granted is not None
 
-    def _request(self, step: int) -> Optional["_Grant"]:
+    def _request(self, step: int) -> Optional[Grant]:
         connection = self._connection
         if connection is None or not connection.is_open:
             return None
@@ -284,11 +282,11 @@ class Run:
         if reply.get("type") == "folder":
             # Whatever was asked for before this answer, it is this save.
             self._asked = None
-            return _Grant(step, str(reply["save"]), Path(str(reply["path"])), reply.get("mark"))
+            return Grant(step, str(reply["save"]), Path(str(reply["path"])), reply.get("mark"))
         log.warning("no save at step %d: %s", step, reply.get("reason"))
         return None
 
-    def _take_grant(self, step: int) -> Optional["_Grant"]:
+    def _take_grant(self, step: int) -> Optional[Grant]:
         if self._granted is not None and self._granted.step != step:
             self._give_back(step)
         granted, self._granted = self._granted, None
@@ -349,62 +347,3 @@ def _numbers(metrics: Mapping[str, Any]) -> Dict[str, float]:
         if math.isfinite(number):
             numbers[name] = number
     return numbers
-
-
-class _Grant:
-    """A folder that the supervisor has given for one save."""
-
-    def __init__(self, step: int, save: str, path: Path, mark: Optional[str]) -> None:
-        self.step = step
-        self.save = save
-        self.path = path
-        self._mark = mark
-
-    def leave_mark(self) -> None:
-        """Says on the spot that all is written: whoever finds the folder may keep it, also when nobody hears our word."""
-        if self._mark is not None:
-            with contextlib.suppress(OSError):
-                Path(self._mark).touch()
-
-
-class _SaveBlock:
-    """The block of one save; see :meth:`Run.save`."""
-
-    def __init__(self, run: Run, step: int) -> None:
-        self._run = run
-        self._step = step
-        self._grant: Optional[_Grant] = None
-        self._temporary: Optional[Path] = None
-
-    def __enter__(self) -> Path:
-        self._grant = self._run._take_grant(self._step)
-        if self._grant is not None:
-            self._run._is_written.clear()
-            return self._grant.path
-        log.warning("step %d is saved into a temporary folder that is thrown away: there is no supervisor to keep it", self._step)
-        self._temporary = Path(tempfile.mkdtemp(prefix="holdfast-unkept-"))
-        return self._temporary
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
-            return
-        connection, grant = self._run._connection, self._grant
-        if connection is None or grant is None:
-            return
-        message = {"type": "saved", "save": grant.save}
-        if kind is None:
-            grant.leave_mark()
-        if kind is not None:
-            message = {"type": "failed", "save": grant.save, "reason": f"{kind.__name__}: {error}"[:500]}
-        try:
-            connection.send(message)
-        except Gone:
-            pass
-        finally:
-            self._run._is_written.set()

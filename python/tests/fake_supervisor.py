@@ -7,7 +7,10 @@ import shutil
 import socket
 import tempfile
 import threading
+import time
 import weakref
+
+import holdfast
 
 
 class FakeSupervisor:
@@ -89,3 +92,19 @@ class FakeSupervisor:
         except OSError:
             pass
         self.heard.put({"type": "closed"})
+
+
+def attach(supervisor, **more):
+    run = holdfast.attach(supervisor.env(**more))
+    supervisor.expect("hello")
+    return run
+
+
+def hear(run, supervisor):
+    """Returns when everything that the supervisor has said so far was heard, on the thread that reads."""
+    mark = (run.last_sealed or 0) + 1_000_000
+    supervisor.say({"type": "sealed", "save": "mark", "step": mark, "path": "/"})
+    until = time.monotonic() + 30
+    while run.last_sealed != mark:
+        assert time.monotonic() < until, "nothing was heard"
+        time.sleep(0.001)

@@ -1,31 +1,11 @@
 import itertools
 import os
-import signal
 import threading
-import time
 import unittest
 from pathlib import Path
-from unittest import mock
 
 import holdfast
-from fake_supervisor import FakeSupervisor
-from holdfast import _run
-
-
-def attach(supervisor, **more):
-    run = holdfast.attach(supervisor.env(**more))
-    supervisor.expect("hello")
-    return run
-
-
-def hear(run, supervisor):
-    """Returns when everything that the supervisor has said so far was heard, on the thread that reads."""
-    mark = (run.last_sealed or 0) + 1_000_000
-    supervisor.say({"type": "sealed", "save": "mark", "step": mark, "path": "/"})
-    until = time.monotonic() + 30
-    while run.last_sealed != mark:
-        assert time.monotonic() < until, "nothing was heard"
-        time.sleep(0.001)
+from fake_supervisor import FakeSupervisor, attach, hear
 
 
 class Outside(unittest.TestCase):
@@ -280,126 +260,6 @@ class Attached(unittest.TestCase):
         self.assertIsNone(run.last_sealed)
         hear(run, supervisor)
         self.assertEqual(run.last_sealed, 1_000_000)
-
-
-class Troubles(unittest.TestCase):
-    def test_training_goes_on_when_the_supervisor_is_gone(self):
-        supervisor = FakeSupervisor(every_steps=1)
-        run = attach(supervisor)
-        self.assertTrue(run.step(1))
-        with self.assertLogs("holdfast", "WARNING"):
-            supervisor.vanish()
-            with run.save(1) as folder:
-                (folder / "state").write_text("x")
-            step = 2
-            while run.is_attached:
-                run.step(step)
-                step += 1
-        self.assertFalse(run.step(step))
-        run.finish()
-
-    def test_who_waits_for_an_answer_is_woken_when_the_supervisor_goes(self):
-        supervisor = FakeSupervisor()
-        supervisor.answers.pop("finish")
-        run = attach(supervisor)
-        supervisor.answers["finish"] = lambda _: supervisor.vanish()
-        with self.assertLogs("holdfast", "WARNING"):
-            run.finish()
-
-    def test_nonsense_from_the_other_side_is_passed_over(self):
-        supervisor = FakeSupervisor()
-        run = attach(supervisor)
-        supervisor.say_bytes(b"\xff\xfe not json\n[1, 2]\n{\"type\": \"tomorrow\"}\n")
-        supervisor.say({"type": "save", "why": "asked", "at": None})
-        hear(run, supervisor)
-        self.assertTrue(run.step(1))
-
-    def test_a_supervisor_that_does_not_answer_is_left_and_does_not_count_this_process(self):
-        supervisor = FakeSupervisor()
-        supervisor.answers.pop("hello")
-        with mock.patch.object(_run, "_HELLO_SECONDS", 0.05), self.assertLogs("holdfast", "WARNING"):
-            run = holdfast.attach(supervisor.env())
-        self.assertFalse(run.is_attached)
-        supervisor.expect("closed")
-
-    def test_a_folder_that_nobody_waits_for_any_more_is_given_back_and_taken_for_no_other(self):
-        for comes_with_the_next in (False, True):
-            supervisor = FakeSupervisor(every_steps=1)
-            run = attach(supervisor)
-            give = supervisor.answers["begin"]
-            self.interrupt_begin(supervisor, run)
-            late = give({"step": 1})
-
-            def answer(message):
-                supervisor.say(late)
-                return give(message)
-
-            if comes_with_the_next:
-                supervisor.answers["begin"] = answer
-            else:
-                supervisor.answers["begin"] = give
-                supervisor.say(late)
-                self.assertEqual(supervisor.expect("failed")["save"], "1")
-            self.assertTrue(run.step(2))
-            with run.save(2) as folder:
-                self.assertEqual(folder.name, "save-2")
-            if comes_with_the_next:
-                self.assertEqual(supervisor.expect("failed")["save"], "1")
-            self.assertEqual(supervisor.expect("saved")["save"], "2")
-
-    def test_a_refusal_that_nobody_waits_for_any_more_is_taken_for_no_other(self):
-        supervisor = FakeSupervisor(every_steps=1)
-        run = attach(supervisor)
-        give = supervisor.answers["begin"]
-        self.interrupt_begin(supervisor, run)
-        supervisor.say({"type": "refused", "step": 1, "code": "SAVE_MIXED", "reason": "late"})
-        hear(run, supervisor)
-        supervisor.answers["begin"] = give
-        self.assertTrue(run.step(2))
-
-    def interrupt_begin(self, supervisor, run):
-        """A handler of a signal ends the wait for the answer to step 1."""
-
-        class Interrupted(Exception):
-            pass
-
-        def interrupt(*_):
-            raise Interrupted
-
-        before = signal.signal(signal.SIGALRM, interrupt)
-        self.addCleanup(signal.signal, signal.SIGALRM, before)
-        supervisor.answers["begin"] = lambda _: signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
-        with self.assertRaises(Interrupted):
-            run.step(1)
-
-    @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
-    def test_a_forked_worker_that_attaches_is_a_process_of_its_own(self):
-        supervisor = FakeSupervisor()
-        run = attach(supervisor)
-        pid = os.fork()
-        if pid == 0:
-            is_same = True
-            try:
-                with mock.patch.object(_run, "_HELLO_SECONDS", 0.05):
-                    is_same = holdfast.attach(supervisor.env()) is run
-            finally:
-                os._exit(1 if is_same else 0)
-        self.assertEqual(os.waitpid(pid, 0)[1], 0)
-        self.assertIs(holdfast.attach(supervisor.env()), run)
-
-    @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
-    def test_a_forked_worker_does_not_speak(self):
-        supervisor = FakeSupervisor(every_steps=1)
-        run = attach(supervisor)
-        pid = os.fork()
-        if pid == 0:
-            spoke = run.is_attached or run.step(77)
-            run.finish()
-            os._exit(1 if spoke else 0)
-        self.assertEqual(os.waitpid(pid, 0)[1], 0)
-        self.assertTrue(run.is_attached)
-        self.assertTrue(run.step(78))
-        self.assertEqual(supervisor.expect("step")["step"], 78)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,77 @@
+"""The block in which a trainer writes one save."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Optional, Type
+
+from ._connection import Gone
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+log = logging.getLogger("holdfast")
+
+
+class Grant:
+    """A folder that the supervisor has given for one save."""
+
+    def __init__(self, step: int, save: str, path: Path, mark: Optional[str]) -> None:
+        self.step = step
+        self.save = save
+        self.path = path
+        self._mark = mark
+
+    def leave_mark(self) -> None:
+        """Says on the spot that all is written: whoever finds the folder may keep it, also when nobody hears our word."""
+        if self._mark is not None:
+            with contextlib.suppress(OSError):
+                Path(self._mark).touch()
+
+
+class SaveBlock:
+    """The block of one save; see :meth:`Run.save`."""
+
+    def __init__(self, run: Run, step: int) -> None:
+        self._run = run
+        self._step = step
+        self._grant: Optional[Grant] = None
+        self._temporary: Optional[Path] = None
+
+    def __enter__(self) -> Path:
+        self._grant = self._run._take_grant(self._step)
+        if self._grant is not None:
+            self._run._is_written.clear()
+            return self._grant.path
+        log.warning("step %d is saved into a temporary folder that is thrown away: there is no supervisor to keep it", self._step)
+        self._temporary = Path(tempfile.mkdtemp(prefix="holdfast-unkept-"))
+        return self._temporary
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            return
+        connection, grant = self._run._connection, self._grant
+        if connection is None or grant is None:
+            return
+        message = {"type": "saved", "save": grant.save}
+        if kind is None:
+            grant.leave_mark()
+        else:
+            message = {"type": "failed", "save": grant.save, "reason": f"{kind.__name__}: {error}"[:500]}
+        try:
+            connection.send(message)
+        except Gone:
+            pass
+        finally:
+            self._run._is_written.set()
