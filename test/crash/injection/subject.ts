@@ -7,6 +7,7 @@ import { MANIFEST_NAME } from '../../../src/checkpoint/store/layout.ts';
 import { prune } from '../../../src/checkpoint/store/prune.ts';
 import { realClock } from '../../../src/core/clock.ts';
 import { HoldfastError } from '../../../src/core/errors.ts';
+import { keepCompiled } from '../compile-cache.ts';
 import { openWith, saveSteps } from '../store-driver.ts';
 import { shipTo } from './ship-checkpoint.ts';
 import type { Answer, Order } from './subject-process.ts';
@@ -73,6 +74,8 @@ async function answer(order: Order): Promise<Answer> {
     // Refused with a reason, or, where the trainer's own write failed, with the error of the system itself.
     const isRefused = thrown instanceof HoldfastError || (thrown instanceof Error && 'errno' in thrown);
     return { end: isRefused ? 'refused' : 'failed', reason: String(thrown) };
+  } finally {
+    keepCompiled();
   }
 }
 

@@ -9,6 +9,7 @@ import { openRun, type OpenStore, readRun } from '../../../src/checkpoint/store/
 import { HoldfastError, toError } from '../../../src/core/errors.ts';
 import { createRng } from '../../../src/core/rng.ts';
 import { filesOf } from '../checkpoint-bytes.ts';
+import { keepCompiled } from '../compile-cache.ts';
 import { hesitantFs, pause } from './hesitant-fs.ts';
 import type { Place } from './history.ts';
 import type { BeginFacts, EndFacts, Job } from './job.ts';
@@ -28,6 +29,7 @@ async function work(job: Job): Promise<void> {
   pause(job.delay);
   if (job.role === 'rank') await beRank(job, fs);
   else await beReader(job, fs);
+  keepCompiled();
 }
 
 let calls = 0;
