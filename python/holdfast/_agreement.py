@@ -10,6 +10,8 @@ import math
 import time
 from typing import Callable, List, NamedTuple, Optional, Sequence
 
+from ._ballot import Given
+
 _SHARE = 0.0005
 """The part of the training time that agreeing is planned to cost; half of the thousandth that is promised, for what the plan does not see."""
 _LONGEST_NS = 5_000_000_000
@@ -36,6 +38,10 @@ class Channel:
 
     def gather(self, values: Sequence[int]) -> List[List[int]]:
         """What each rank gives here, by rank; waits for the last of them."""
+        raise NotImplementedError
+
+    def is_unanimous(self, place: str, given: Optional[Given]) -> bool:
+        """Whether each rank was given a folder of the same save; the same on all of them that come to this place."""
         raise NotImplementedError
 
 
@@ -125,6 +131,12 @@ def same_everywhere(channel: Channel, held: Held) -> bool:
     step = -1 if held.step is None else held.step
     runs, steps, saves = zip(*channel.gather([_fingerprint(held.run), step, _fingerprint(held.save)]))
     return len(set(steps)) == 1 and (len(set(saves)) == 1 or len(set(runs)) > 1)
+
+
+def smallest_everywhere(channel: Channel, number: Optional[int]) -> Optional[int]:
+    """The smallest of the positive numbers that the ranks have; None when none of them has one."""
+    numbers = [given for (given,) in channel.gather([number or 0]) if given > 0]
+    return min(numbers, default=None)
 
 
 def _fingerprint(text: str) -> int:

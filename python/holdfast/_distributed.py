@@ -9,6 +9,7 @@ import sys
 from typing import Any, List, Optional, Sequence
 
 from ._agreement import Broken, Channel
+from ._ballot import Given, Place, is_unanimous
 
 log = logging.getLogger("holdfast")
 
@@ -31,9 +32,8 @@ def meet() -> Optional[Channel]:
     if dist is None:
         return None
     try:
-        if not _all_come(dist, f"holdfast/{next(_meetings)}"):
-            return None
-        return _Gloo(dist)
+        place = f"holdfast/{next(_meetings)}"
+        return _Gloo(dist, place) if _all_come(dist, place) else None
     except (RuntimeError, ValueError, AttributeError) as error:
         log.warning("the ranks cannot agree among themselves (%s); the supervisor names the steps of saves", _first_line(error))
         return None
@@ -49,7 +49,7 @@ def _distributed() -> Any:
 
 def _all_come(dist: Any, place: str) -> bool:
     """Making a group waits for every rank of the world, and in vain when only some attach. The first verdict counts for all."""
-    store = dist.distributed_c10d._get_default_store()
+    store = _store(dist)
     rank, world = dist.get_rank(), dist.get_world_size()
     store.set(f"{place}/rank-{rank}", "here")
     verdict = "yes"
@@ -63,14 +63,22 @@ def _all_come(dist: Any, place: str) -> bool:
     return False
 
 
+def _store(dist: Any) -> Any:
+    return dist.distributed_c10d._get_default_store()
+
+
 class _Gloo(Channel):
-    def __init__(self, dist: Any) -> None:
+    def __init__(self, dist: Any, place: str) -> None:
         self._torch = sys.modules["torch"]
         self._dist = dist
         self._bound = datetime.timedelta(seconds=_WAIT_SECONDS)
         self._group = dist.new_group(backend="gloo", timeout=self._bound)
         self._sent: Any = None
         self._work: Any = None
+        # Kept, because the ranks may still save when they have lost each other in the group.
+        self._store = _store(dist)
+        self._place = place
+        self._world = dist.get_world_size()
 
     def start(self, values: Sequence[int]) -> None:
         try:
@@ -92,6 +100,12 @@ class _Gloo(Channel):
             all_of_them = [self._torch.empty_like(mine) for _ in range(self._dist.get_world_size(self._group))]
             self._dist.all_gather(all_of_them, mine, group=self._group, async_op=True).wait(self._bound)
             return [list(one.tolist()) for one in all_of_them]
+        except (RuntimeError, ValueError) as error:
+            raise Broken(_first_line(error)) from None
+
+    def is_unanimous(self, place: str, given: Optional[Given]) -> bool:
+        try:
+            return is_unanimous(self._store, Place(f"{self._place}/{place}", self._world, _WAIT_SECONDS), given)
         except (RuntimeError, ValueError) as error:
             raise Broken(_first_line(error)) from None
 

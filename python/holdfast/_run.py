@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Optional, Union
 
 from ._agreement import Held
+from ._ballot import Given
 from ._connection import PROTOCOL, Connection, Gone, Message
 from ._save_block import Grant, SaveBlock
 from ._stacks import register as register_stacks
@@ -79,7 +80,6 @@ class Run:
         self._resume: Optional[Dict[str, Any]] = None
         self._run_id = ""
         self._is_supervised = False
-        self._every: Optional[int] = None
         # Read by every step: true when one has to look closer.
         self._watch = False
         # The save that was asked for: None, "next", or the number of a step. Set by the reading thread.
@@ -194,9 +194,9 @@ class Run:
         self._connection = connection
         self._resume = welcome.get("resume")
         self._run_id = str(welcome.get("run"))
-        self._every = welcome.get("everySteps")
+        self._together.every = welcome.get("everySteps")
         self.attempt = welcome.get("attempt")
-        if self._every is not None or self._asked is not None or who.world > 1:
+        if self._together.every is not None or self._asked is not None or who.world > 1:
             self._watch = True
         _forget_in_children(self)
         atexit.register(self._tell_last)
@@ -230,11 +230,12 @@ class Run:
         asked = self._asked
         if is_agreed or (asked is not None and not self._together.is_agreeing and self._is_asked(asked, step)):
             return self._begin(step)
-        if self._every is not None and step > 0 and step % self._every == 0:
+        every = self._together.every
+        if every is not None and step > 0 and step % every == 0:
             return self._begin(step)
         # In this order: what is asked for meanwhile sets it again.
         self._watch = False
-        if self._every is not None or self._asked is not None or self._together.is_agreeing:
+        if every is not None or self._asked is not None or self._together.is_agreeing:
             self._watch = True
         return False
 
@@ -263,8 +264,21 @@ class Run:
 
     def _begin(self, step: int) -> bool:
         self._asked = None
-        self._granted = self._request(step)
+        self._granted = self._hold(step)
         return self._granted is not None
+
+    def _hold(self, step: int) -> Optional[Grant]:
+        """A folder that every rank writes into; where one of them cannot, none of them does."""
+        grant = self._request(step)
+        if self._who.world == 1 or not self._is_supervised:
+            return grant
+        if self._together.is_for_all(step, None if grant is None else Given(self._run_id, grant.save)):
+            return grant
+        if grant is not None:
+            reason = f"not every rank was given a folder for step {step}, so that none of them saves it"
+            log.warning("no save at step %d: %s", step, reason)
+            self._offer({"type": "failed", "save": grant.save, "reason": reason})
+        return None
 
     def _request(self, step: int) -> Optional[Grant]:
         connection = self._connection
@@ -290,7 +304,7 @@ class Run:
         if self._granted is not None and self._granted.step != step:
             self._give_back(step)
         granted, self._granted = self._granted, None
-        return granted or self._request(step)
+        return granted or self._hold(step)
 
     def _give_back(self, step: int) -> None:
         """The save that was due did not follow: the supervisor must not wait for it, nor the other ranks."""

@@ -48,7 +48,7 @@ class SaveBlock:
         if self._grant is not None:
             self._run._is_written.clear()
             return self._grant.path
-        log.warning("step %d is saved into a temporary folder that is thrown away: there is no supervisor to keep it", self._step)
+        log.warning("step %d is saved into a temporary folder that is thrown away: nobody keeps it", self._step)
         self._temporary = Path(tempfile.mkdtemp(prefix="holdfast-unkept-"))
         return self._temporary
 

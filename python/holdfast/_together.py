@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from typing import Callable, Optional
 
 from . import _distributed
-from ._agreement import Agreement, Broken, Channel, Held, same_everywhere
+from ._agreement import Agreement, Broken, Channel, Held, same_everywhere, smallest_everywhere
+from ._ballot import Given
 from ._connection import Message
 
 log = logging.getLogger("holdfast")
@@ -28,6 +30,10 @@ class Together:
         self._agreement: Optional[Agreement] = None
         self._has_looked = False
         self._told_ms = 0.0
+        # How often it was asked at a step whether all hold the folder of a save.
+        self._asked_at: "Counter[int]" = Counter()
+        self.every: Optional[int] = None
+        """A save is due at every multiple of it, on all ranks alike as soon as they have met."""
 
     @property
     def is_agreeing(self) -> bool:
@@ -39,9 +45,16 @@ class Together:
             return
         self._has_looked = True
         self._channel = _distributed.meet()
-        if self._channel is not None:
-            self._agreement = Agreement(self._channel)
-            self._tell({"type": "agrees", "withinMs": 0})
+        if self._channel is None:
+            return
+        try:
+            # One that the supervisor does not answer was told none, and one on another node perhaps another.
+            self.every = smallest_everywhere(self._channel, self.every)
+        except Broken as error:
+            self._part(error)
+            return
+        self._agreement = Agreement(self._channel)
+        self._tell({"type": "agrees", "withinMs": 0})
 
     def is_due(self, step: int, wanted: bool) -> Optional[bool]:
         """Whether all ranks save now; None when there is no agreement to be had, and the supervisor names the step."""
@@ -60,6 +73,19 @@ class Together:
             self._tell({"type": "agrees", "withinMs": within})
         return is_due
 
+    def is_for_all(self, step: int, given: Optional[Given]) -> bool:
+        """Whether all ranks write the save that this one was given a folder for, or none of them; alone, whether it was given one."""
+        self.look(is_last_chance=False)
+        if self._channel is None:
+            return given is not None
+        place = f"step-{step}/{self._asked_at[step]}"
+        self._asked_at[step] += 1
+        try:
+            return self._channel.is_unanimous(place, given)
+        except Broken as error:
+            log.warning("no save at step %d: the ranks cannot ask each other whether all of them can save (%s)", step, error)
+            return False
+
     def check_resume(self, held: Held) -> None:
         """Raises unless the ranks hold the same checkpoint to go on from. Without torch.distributed nobody can be asked."""
         self.look(is_last_chance=False)
@@ -70,7 +96,8 @@ class Together:
             if same_everywhere(self._channel, held):
                 return
         except Broken as error:
-            self._part(error)
+            if self._agreement is not None:
+                self._part(error)
             raise ResumeDisagreement(
                 f"the ranks could not make sure that all of them go on from the same checkpoint ({error}); start them again"
             ) from None
@@ -90,7 +117,7 @@ class Together:
                 log.debug("the last agreement came to nothing: %s", error)
 
     def _part(self, error: Broken) -> None:
-        self._agreement = self._channel = None
+        self._agreement = None
         # Before it is told: the answer may name a step at once.
         self._on_part()
         self._tell({"type": "agrees", "withinMs": None})

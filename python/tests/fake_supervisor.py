@@ -100,6 +100,14 @@ def attach(supervisor, **more):
     return run
 
 
+def await_loss(run):
+    """Returns when the thread that reads has told that the supervisor is gone; the run is detached a moment before."""
+    until = time.monotonic() + 30
+    while not run._connection._has_ended:
+        assert time.monotonic() < until, "nobody has noticed"
+        time.sleep(0.001)
+
+
 def hear(run, supervisor):
     """Returns when everything that the supervisor has said so far was heard, on the thread that reads."""
     mark = (run.last_sealed or 0) + 1_000_000

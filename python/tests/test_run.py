@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 
 import holdfast
-from fake_supervisor import FakeSupervisor, attach, hear
+from fake_supervisor import FakeSupervisor, attach, await_loss, hear
 
 
 class Outside(unittest.TestCase):
@@ -219,9 +219,12 @@ class Attached(unittest.TestCase):
         with self.assertLogs("holdfast", "WARNING"), run.save(10):
             supervisor.vanish()
             self.assertFalse(run.step(20))
+            await_loss(run)
 
     def test_a_save_that_is_asked_for_while_a_step_looks_is_due_at_the_next(self):
         class Asked:
+            every = None
+
             @property
             def is_agreeing(self):
                 run._on_push({"type": "save", "why": "notice", "at": None})

@@ -25,7 +25,7 @@ class Meeting(Channel):
     """Two ranks that come one after the other, and what the first of them has given."""
 
     def __init__(self):
-        self.first = None
+        self.first = {}
 
     def start(self, values):
         self.sent = list(values)
@@ -34,8 +34,8 @@ class Meeting(Channel):
         return self.sent
 
     def gather(self, values):
-        self.first = self.first or list(values)
-        return [self.first, list(values)]
+        # What is asked for next has another number of values.
+        return [self.first.setdefault(len(values), list(values)), list(values)]
 
 
 class Breaking(Meeting):

@@ -1,0 +1,90 @@
+"""Two real processes over torch.distributed, one of them failed by its supervisor: a save block holds a collective, which one rank alone would wait in."""
+
+import datetime
+import json
+import subprocess
+import sys
+import unittest
+
+try:
+    import torch
+    import torch.distributed as dist
+
+    dist.TCPStore  # noqa: B018
+except (ImportError, AttributeError) as error:
+    raise unittest.SkipTest(f"torch.distributed is not here: {error}") from None
+
+import holdfast
+from fake_supervisor import FakeSupervisor
+
+WORLD = 2
+STEPS = 45
+HANG_SECONDS = 300
+
+
+def train(rank, port, path):
+    """Prints the steps that were saved into a folder of the supervisor, and those that were saved at all."""
+    bound = datetime.timedelta(seconds=HANG_SECONDS)
+    store = dist.TCPStore("127.0.0.1", port, None, False, bound)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=WORLD, timeout=bound)
+    run = holdfast.attach({"HOLDFAST_SOCKET": path, "RANK": str(rank), "WORLD_SIZE": str(WORLD)})
+    saved, kept = [], []
+    for step in range(run.resume(lambda _: None), STEPS):
+        gradient = torch.ones(4)
+        dist.all_reduce(gradient)
+        if run.step(step):
+            with run.save(step) as folder:
+                whole = torch.full((7,), float(step))
+                dist.all_reduce(whole)
+                assert whole.tolist() == [float(WORLD * step)] * 7, whole
+                saved.append(step)
+                if "holdfast-unkept" not in folder.name:
+                    kept.append(step)
+        assert gradient.tolist() == [float(WORLD)] * 4, gradient
+    run.finish()
+    print(json.dumps([saved, kept]), flush=True)
+    dist.destroy_process_group()
+
+
+class Ranks(unittest.TestCase):
+    def train(self, supervisors):
+        store = dist.TCPStore("127.0.0.1", 0, None, True, datetime.timedelta(seconds=HANG_SECONDS), wait_for_workers=False)
+        command = [sys.executable, "-W", "ignore", __file__]
+        ranks = [
+            subprocess.Popen([*command, str(rank), str(store.port), one.path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for rank, one in enumerate(supervisors)
+        ]
+        try:
+            ends = [one.communicate(timeout=HANG_SECONDS) for one in ranks]
+        finally:
+            for one in ranks:
+                one.kill()
+                one.wait()
+        for one, (_, told) in zip(ranks, ends):
+            self.assertEqual(one.returncode, 0, told)
+        return [json.loads(said) for said, _ in ends]
+
+    def test_that_one_of_them_was_not_given_a_folder_keeps_all_from_saving_and_none_from_training(self):
+        first, second = supervisors = [FakeSupervisor(every_steps=10) for _ in range(WORLD)]
+        give = second.answers["begin"]
+        # As where one run is shared: a save has one name.
+        second._saves = 1
+
+        def answer(message):
+            if message["step"] == 10:
+                return {"type": "refused", "step": 10, "code": "SAVE_INCOMPLETE", "reason": "no room on this node"}
+            return second.vanish() if message["step"] == 40 else give(message)
+
+        second.answers["begin"] = answer
+        self.assertEqual(self.train(supervisors), [[[20, 30], [20, 30]]] * WORLD)
+        self.assertEqual([first.expect("failed")["save"] for _ in range(2)], ["1", "4"])
+
+    def test_one_that_nobody_answers_keeps_all_from_saving_and_none_from_training(self):
+        first, second = supervisors = [FakeSupervisor(every_steps=10) for _ in range(WORLD)]
+        second.path += "-that-is-not-there"
+        self.assertEqual(self.train(supervisors), [[[], []]] * WORLD)
+        self.assertEqual([first.expect("failed")["save"] for _ in range(4)], ["1", "2", "3", "4"])
+
+
+if __name__ == "__main__":
+    train(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
