@@ -7,6 +7,7 @@ import { readLedger } from '../../src/ledger/reader.ts';
 import { ROOT } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { killHard } from '../support/trainer-process.ts';
 
 const NODES = 2;
 const HERE = 2;
@@ -84,7 +85,8 @@ describe('ranks of two nodes, each with a supervisor of its own, over one folder
     await first.line(/sealed step 80 /);
     const pids = [(await second.line(/^start 2 /)).split(' ')[3], (await second.line(/^start 3 /)).split(' ')[3]].map(Number);
     second.kill();
-    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    // Their launcher kills the others when it sees that one has died.
+    for (const pid of pids) killHard(pid);
     await second.ended;
     first.signal('SIGTERM');
     expect((await first.ended).code).toBe(143);

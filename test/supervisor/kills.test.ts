@@ -4,13 +4,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { lastGood } from '../../src/checkpoint/store/last-good.ts';
 import { readRun } from '../../src/checkpoint/store/store.ts';
 import { createRng, type Rng } from '../../src/core/rng.ts';
-import { readLedger } from '../../src/ledger/reader.ts';
 import { ROOT } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { killHard, trainerPid } from '../support/trainer-process.ts';
 
 const WORLD = 2;
-const STEPS = 1500;
+/** Far more than twelve lives can make before they are killed, also where a seal takes long. */
+const STEPS = 4000;
 const EVERY = 30;
 const KILLS = 12;
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? 5);
@@ -19,31 +20,14 @@ const SUM = (STEPS * (STEPS - 1)) / 2;
 
 const pick = <T>(rng: Rng, list: readonly T[]): T => list[Math.floor(rng.next() * list.length)] as T;
 
-/** The launcher of the ranks, as the newest life has recorded it; it leads their group. */
-function launcherPid(dir: string): number {
-  return (
-    readLedger(dir)
-      .events.flatMap(({ event }) => (event.kind === 'trainer-started' ? [event.pid] : []))
-      .at(-1) ?? 0
-  );
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has just ended by itself.
-  }
-}
-
-/** What is done to a run; each says whether the supervisor is left to tell the end. */
-const BLOWS: Readonly<Record<string, (run: Supervised, dir: string) => void>> = {
+/** What is done to a run, given the launcher of the ranks, which leads their group. */
+const BLOWS: Readonly<Record<string, (run: Supervised, launcher: number) => void>> = {
   'SIGTERM to the supervisor': (run) => run.signal('SIGTERM'),
-  'SIGKILL to the launcher of the ranks': (_, dir) => kill(launcherPid(dir)),
-  'SIGKILL to all ranks': (_, dir) => kill(-launcherPid(dir)),
-  'SIGKILL to everything': (run, dir) => {
+  'SIGKILL to the launcher of the ranks': (_, launcher) => killHard(launcher),
+  'SIGKILL to all ranks': (_, launcher) => killHard(-launcher),
+  'SIGKILL to everything': (run, launcher) => {
     run.kill();
-    kill(-launcherPid(dir));
+    killHard(-launcher);
   },
 };
 
@@ -74,10 +58,12 @@ describe('a run of several ranks that is killed again and again', () => {
       await run.line(/^ready/);
       const saves = Math.floor(rng.next() * 3);
       const start = Number((await run.line(/^start 0 /)).split(' ')[2]);
-      expect(start).toBe(good + 1);
+      // What lay in memory when everything was killed is sealed by the next life, before its trainer starts.
+      if (start !== good + 1) await run.line(new RegExp(`sealed step ${start - 1} .* which an earlier life had left in memory`));
+      expect(start).toBeGreaterThan(good);
       const next = (Math.floor((start + EVERY - 1) / EVERY) + saves - 1) * EVERY;
       if (saves > 0 && next > start) await run.line(new RegExp(`sealed step ${next} |finished`));
-      BLOWS[blow]?.(run, dir);
+      BLOWS[blow]?.(run, await trainerPid(dir));
       await run.ended;
       const now = await checkLastGood(dir);
       expect(now, blow).toBeGreaterThanOrEqual(good);

@@ -71,8 +71,9 @@ describe('a command that cannot be run', () => {
 
 describe('the streams of the trainer', () => {
   it('are the supervisor’s own: input goes in, every last byte comes out', async () => {
+    using folder = tempFolder();
     const { code, stdout } = await bash(
-      `printf 'a b\\n' | ${LAUNCHER} run --dir "$(mktemp -d)/run" -- sh -c 'cat; seq 1 100000; printf no-newline' | tail -c 17`,
+      `printf 'a b\\n' | ${LAUNCHER} run --dir ${folder.path}/run -- sh -c 'cat; seq 1 100000; printf no-newline' | tail -c 17`,
     );
     expect([code, stdout]).toEqual([0, '100000\nno-newline'.slice(-17)]);
   });

@@ -6,13 +6,14 @@ import { readRun } from '../../src/checkpoint/store/store.ts';
 import { ROOT } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { killHard } from '../support/trainer-process.ts';
 
 const RANKS = join(ROOT, 'test/support/trainers/ranks.py');
 const WORLD = 3;
-const STEPS = 1000;
-const command = ['python3', RANKS, String(WORLD), String(STEPS)];
-const SUM = (STEPS * (STEPS - 1)) / 2;
-const FINISHED = Array.from({ length: WORLD }, (_, rank) => `finished ${rank} ${SUM * (rank + 1)}`);
+const trainer = (steps: number): string[] => ['python3', RANKS, String(WORLD), String(steps)];
+/** What the ranks print at their end. */
+const finishedAfter = (steps: number): readonly string[] =>
+  Array.from({ length: WORLD }, (_, rank) => `finished ${rank} ${((steps * (steps - 1)) / 2) * (rank + 1)}`);
 
 /** The last good checkpoint, after a look at what each rank wrote into it: all of the same step. */
 async function goodStep(dir: string): Promise<number> {
@@ -39,11 +40,11 @@ describe('all ranks of a node under one supervisor', () => {
   ])('save together, %s, and make one checkpoint', async (_, every) => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
-    const run = new Supervised({ args: ['--dir', dir, '--every', every], command });
+    const run = new Supervised({ args: ['--dir', dir, '--every', every], command: trainer(1000) });
     const { code, stdout, stderr } = await run.ended;
     expect({ code, finished: finishedLines(stdout), stderr }).toEqual({
       code: 0,
-      finished: FINISHED,
+      finished: finishedAfter(1000),
       stderr: expect.stringMatching(/sealed step/) as string,
     });
     expect(await goodStep(dir)).toBeGreaterThan(0);
@@ -52,25 +53,28 @@ describe('all ranks of a node under one supervisor', () => {
   it('flush the same step on SIGTERM, although their launcher dies of it with 1, and resume from it', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
-    const first = new Supervised({ args: ['--dir', dir], command });
+    const first = new Supervised({ args: ['--dir', dir], command: trainer(1_000_000) });
     await first.line(/^ready/);
     first.signal('SIGTERM');
     expect(await first.ended).toMatchObject({ code: 143, stderr: expect.stringContaining('sealed step') as string });
     const step = await goodStep(dir);
-    const second = await new Supervised({ args: ['--dir', dir], command }).ended;
-    expect([second.code, finishedLines(second.stdout)]).toEqual([0, FINISHED]);
+    const second = await new Supervised({ args: ['--dir', dir], command: trainer(step + 300) }).ended;
+    expect([second.code, finishedLines(second.stdout)]).toEqual([0, finishedAfter(step + 300)]);
     expect(second.stdout).toContain(`start 0 ${step + 1} `);
   });
 
   it('lose no checkpoint when one of them is killed: the others are not left waiting, and all start again', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
-    const run = new Supervised({ args: ['--dir', dir, '--every', '40steps', '--restarts', '2'], command });
+    // Six seconds: it cannot be over before one of them is killed, however long the machine takes for a seal.
+    const steps = 3000;
+    const run = new Supervised({ args: ['--dir', dir, '--every', '40steps', '--restarts', '2'], command: trainer(steps) });
     const pid = Number((await run.line(/^start 1 0 /)).split(' ')[3]);
     await run.line(/sealed step 80 /);
-    process.kill(pid, 'SIGKILL');
-    const { code, stdout } = await run.ended;
-    expect([code, finishedLines(stdout)]).toEqual([0, FINISHED]);
+    killHard(pid);
+    const { code, stdout, stderr } = await run.ended;
+    expect([code, finishedLines(stdout)]).toEqual([0, finishedAfter(steps)]);
+    expect(stderr).toContain('the trainer failed with exit code 1');
     await goodStep(dir);
   });
 });

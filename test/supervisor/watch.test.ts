@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lastGood } from '../../src/checkpoint/store/last-good.ts';
 import { readRun } from '../../src/checkpoint/store/store.ts';
-import type { EventKind, EventOf } from '../../src/ledger/events.ts';
-import { readLedger } from '../../src/ledger/reader.ts';
 import { ROOT } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { killHard, trainerPid } from '../support/trainer-process.ts';
 
 const FRAMEWORK = join(ROOT, 'test/support/trainers/framework.py');
 /** Several lives of a trainer, one after the other, on a machine that may be busy. */
@@ -16,8 +15,6 @@ type Saving = 'rotates' | 'keeps' | 'overwrites' | 'folders';
 /** It saves every ten steps of ten milliseconds; whoever interrupts it does so long before the last. */
 const trainer = (dir: string, saving: Saving, steps = 1_000_000): string[] => ['python3', FRAMEWORK, dir, saving, String(steps)];
 
-const eventsOf = <Kind extends EventKind>(run: string, kind: Kind): readonly EventOf<Kind>[] =>
-  readLedger(run).events.flatMap(({ event }) => (event.kind === kind ? [event as EventOf<Kind>] : []));
 const goodStep = async (dir: string): Promise<number | null> =>
   (await lastGood(readRun(dir), { level: 'deep', isReadOnly: true })).checkpoint?.manifest.step ?? null;
 const checkpoints = (dir: string): string[] =>
@@ -33,9 +30,9 @@ const gate = (dir: string, name: 'hold' | 'slow') => ({
 
 /** Ends the supervisor and its trainer at once, as a node that is taken away does. */
 async function killAll(run: Supervised, dir: string): Promise<void> {
-  const pid = eventsOf(dir, 'trainer-started').at(-1)?.pid ?? 0;
+  const pid = await trainerPid(dir);
   run.kill();
-  process.kill(pid, 'SIGKILL');
+  killHard(pid);
   await run.ended;
 }
 
@@ -87,7 +84,7 @@ describe('a trainer that saves by itself', PATIENT, () => {
     slow.close();
     hold.open();
     const half = await run.line(/^half /);
-    process.kill(eventsOf(dir, 'trainer-started')[0]?.pid ?? 0, 'SIGKILL');
+    killHard(await trainerPid(dir));
     const { code, stdout } = await run.ended;
     expect(code).toBe(137);
     const last = stepIn(stdout.split('\n').findLast((line) => line.startsWith('saved')) ?? '');
@@ -125,6 +122,8 @@ describe('a trainer that saves by itself', PATIENT, () => {
     const dir = join(folder.path, 'out');
     const run = new Supervised({ args: ['--watch', dir], command: trainer(dir, 'keeps') });
     await run.line(/^start 0$/);
+    // It may be later with its own record than the trainer with its first word.
+    await trainerPid(dir);
     // Nobody watches any more, and the trainer goes on saving.
     run.signal('SIGSTOP');
     await run.line(/^saved 20$/);
