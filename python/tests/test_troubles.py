@@ -5,7 +5,7 @@ import unittest
 from unittest import mock
 
 import holdfast
-from fake_supervisor import FakeSupervisor, attach, hear
+from fake_supervisor import FakeSupervisor, attach, await_loss, hear
 from holdfast import _run
 
 
@@ -22,6 +22,7 @@ class Troubles(unittest.TestCase):
             while run.is_attached:
                 run.step(step)
                 step += 1
+            await_loss(run)
         self.assertFalse(run.step(step))
         run.finish()
 
