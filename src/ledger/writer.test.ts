@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { MEMORY, tempFolder } from '../../test/support/temp-folder.ts';
 import { VirtualClock } from '../core/clock.ts';
@@ -108,7 +109,7 @@ describe('the ledger of an attempt', () => {
     ]);
   });
 
-  it('syncs notices, decisions and ends behind the caller’s back, one sync at a time, and nothing else', async () => {
+  it('syncs notices, decisions and ends behind the caller’s back, one sync at a time and for all lines of a turn, and nothing else', async () => {
     const waiting: ((error: Error | null) => void)[] = [];
     const io: LedgerIo = { write: (_, bytes) => bytes.length, sync: (_, done) => void waiting.push(done) };
     using run = testRun({ io });
@@ -118,7 +119,11 @@ describe('the ledger of an attempt', () => {
     expect(waiting).toHaveLength(0);
     ledger.append(hang);
     ledger.append(hang);
+    // What comes together is synced together.
+    await nextTurn();
+    expect(waiting).toHaveLength(1);
     ledger.append(hang);
+    await nextTurn();
     expect(waiting).toHaveLength(1);
     let isSettled = false;
     const settled = ledger.settled().then(() => (isSettled = true));

@@ -119,16 +119,21 @@ export class LedgerWriter {
     }
   }
 
+  /** What is recorded in one turn is synced together: behind a sync that has begun, the next line may have to wait for the disk. */
   #sync(): void {
     this.#needsSync = true;
     if (this.#isSyncing) return;
     this.#isSyncing = true;
+    setImmediate(() => this.#syncNow());
+  }
+
+  #syncNow(): void {
     this.#needsSync = false;
     this.#io.sync(this.#file, (error) => {
-      this.#isSyncing = false;
       if (error !== null) this.#fail('synced', error);
-      if (this.#needsSync && error === null) this.#sync();
-      else for (const resolve of this.#waiting.splice(0)) resolve();
+      else if (this.#needsSync) return this.#syncNow();
+      this.#isSyncing = false;
+      for (const resolve of this.#waiting.splice(0)) resolve();
     });
   }
 

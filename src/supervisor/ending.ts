@@ -5,6 +5,7 @@ import { decideFlush, type FlushDecision, RESERVE_MS } from '../domain/flush-dec
 import type { Notice } from '../domain/notice.ts';
 import type { Prediction } from '../domain/prediction.ts';
 import type { TerminationMessage } from '../domain/termination-message.ts';
+import type { Book } from './book.ts';
 import { untilHopeless } from './flush-watch.ts';
 import type { Life, LifeOptions, SaveOutcome } from './life.ts';
 import { labelOf, type Notices } from './notices.ts';
@@ -38,10 +39,11 @@ const LAST_SHARE = 0.1;
 export async function endTrainer(notice: Notice, options: EndingOptions): Promise<FlushOutcome> {
   const { life, trainer, notices, book, leaveWord } = options;
   leaveWord();
-  announce(options);
+  const decision = announce(options);
+  publish(options);
   const over = new AbortController();
   void options.gone.then(() => over.abort());
-  const outcome = life.ranks.count === 0 ? 'none' : await flush(options, over.signal);
+  const outcome = decision === null ? 'none' : await flush(options, decideAnew(options, decision), over.signal);
   trainer.tell(life.ranks.count === 0 && outcome === 'none' ? signalFor(notice) : 'SIGTERM');
   await within(notices.untilDeadline(KILL_BEFORE_MS, over.signal));
   if (trainer.end === null) {
@@ -52,15 +54,26 @@ export async function endTrainer(notice: Notice, options: EndingOptions): Promis
   return outcome;
 }
 
-/** A replacement of this attempt must know how long to wait; the ledger, why that long. */
-function announce({ notices, store, attempt, book }: EndingOptions): void {
+/** The deadline, and what is decided for the time until then: recorded first, because whoever reads along may keep us waiting. */
+function announce(options: EndingOptions): FlushDecision | null {
+  const { life, store, book, notices } = options;
   const { deadline } = notices;
+  if (deadline !== null) {
+    const { deadlineMs, graceMs, confidence, reasons } = deadline;
+    book.record({ kind: 'deadline', deadlineMs, graceMs, confidence, reasons });
+  }
+  const decision = life.ranks.count === 0 ? null : decide(options);
+  if (decision !== null) recordDecision(book, decision);
+  if (deadline !== null) book.say(explainDeadline(deadline, store.clock.now()));
+  if (decision !== null) book.say(decision.sentence);
+  return decision;
+}
+
+/** A replacement of this attempt must know how long to wait, before anything is begun. The disk is waited for, so this follows the decision. */
+function publish({ notices: { deadline }, store, attempt, book }: EndingOptions): void {
   if (deadline === null) return;
-  const { deadlineMs, graceMs, confidence, reasons } = deadline;
-  book.record({ kind: 'deadline', deadlineMs, graceMs, confidence, reasons });
-  book.say(explainDeadline(deadline, store.clock.now()));
   try {
-    publishDeadline(store, attempt, deadlineMs);
+    publishDeadline(store, attempt, deadline.deadlineMs);
   } catch (thrown) {
     book.complain(thrown);
   }
@@ -70,21 +83,18 @@ function signalFor({ cause }: Notice): NodeJS.Signals {
   return cause === 'ctrl-c' ? 'SIGINT' : 'SIGTERM';
 }
 
-async function flush(options: EndingOptions, over: AbortSignal): Promise<MadeOrNot> {
+async function flush(options: EndingOptions, first: FlushDecision, over: AbortSignal): Promise<MadeOrNot> {
   const { life, store, book, notices } = options;
   const startedMs = store.clock.monotonic();
   let outcome: MadeOrNot = 'refused';
-  let decision: FlushDecision | null = null;
-  for (let round = 0; round < ROUNDS && !over.aborted; round++) {
-    decision = decide(options);
-    book.record({ kind: 'decision', outcome: decision.outcome, sentence: decision.sentence, numbers: decision.numbers });
-    book.say(decision.sentence);
-    if (decision.outcome === 'keep-last-good') break;
+  let decision = first;
+  for (let round = 1; decision.outcome !== 'keep-last-good'; round++) {
     // No save begins before the one that is being sealed is done.
     const isFlush = decision.outcome === 'flush' && life.desk.phase !== 'sealing';
     outcome = isFlush ? await makeFlush(options, over) : await sealStaged(options, over, startedMs);
+    if (outcome !== 'staged-sealed' || round === ROUNDS || over.aborted) break;
     // What was staged is safe; what is left of the time may do for a flush.
-    if (outcome !== 'staged-sealed') break;
+    decision = tell(book, decide(options));
   }
   const tookMs = store.clock.monotonic() - startedMs;
   const leftMs = notices.deadline === null ? null : notices.deadline.deadlineMs - store.clock.now();
@@ -94,11 +104,27 @@ async function flush(options: EndingOptions, over: AbortSignal): Promise<MadeOrN
     outcome,
     step: life.measured.lastGoodStep,
     tookMs,
-    predictedMs: decision?.numbers.medianMs ?? null,
+    predictedMs: decision.numbers.medianMs,
     leftMs,
     sentence,
   });
   return outcome;
+}
+
+/** What a slow disk has taken of the time may leave too little for what was decided. */
+function decideAnew(options: EndingOptions, before: FlushDecision): FlushDecision {
+  const decision = decide(options);
+  return decision.outcome === before.outcome ? before : tell(options.book, decision);
+}
+
+function tell(book: Book, decision: FlushDecision): FlushDecision {
+  recordDecision(book, decision);
+  book.say(decision.sentence);
+  return decision;
+}
+
+function recordDecision(book: Book, { outcome, sentence, numbers }: FlushDecision): void {
+  book.record({ kind: 'decision', outcome, sentence, numbers });
 }
 
 function decide({ life, store, notices }: EndingOptions): FlushDecision {
