@@ -1,4 +1,4 @@
-import { closeSync, constants, fdatasync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DurableFs } from '../../checkpoint/store/durable-fs.ts';
@@ -8,23 +8,26 @@ import { type FoundFile, walkFiles } from '../../checkpoint/store/walk-files.ts'
 import { crc32c, hex32 } from '../../core/checksums.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
+import { alignedBlocks } from './aligned-memory.ts';
+import { CopyTarget } from './copy-target.ts';
 
 export interface CopyOptions {
   readonly signal: AbortSignal;
   readonly onBytes: (done: number, total: number) => void;
 }
 
-/** Small enough to be still in the processor's cache when it is written. */
+/** Written at a time; parts of a seal end where a block does. */
+const BLOCK_BYTES = 4 * 1024 * 1024;
+/** Two are on their way to the disk while the next is filled. */
+const BLOCKS = 3;
+/** Small enough to be still in the processor's cache when its checksum is taken. */
 const PIECE_BYTES = 256 * 1024;
-/** The disk is sent for after so much: sooner costs more than it brings. */
-const SYNC_BYTES = 64 * 1024 * 1024;
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
  * Copies what the ranks wrote into memory to where it is sealed, and takes the checksum of every part in the same pass. The disk works from the
- * first parts on, so that the protocol's own syncs find little left to do. Meant for a thread that may wait.
+ * first block on, so that the protocol's own syncs find little left to do. Meant for a thread that may wait.
  */
 export async function copyImage(fs: DurableFs, from: string, to: string, options: CopyOptions): Promise<EarlyChecksums> {
   const { files, folders, others } = walkFiles(fs, from);
@@ -37,7 +40,7 @@ export async function copyImage(fs: DurableFs, from: string, to: string, options
   const onPart = async (bytes: number): Promise<void> => {
     done += bytes;
     options.onBytes(done, total);
-    // Whoever wants to give it up is heard between two parts.
+    // Whoever wants to give it up is heard between two blocks.
     await nextTurn();
     options.signal.throwIfAborted();
   };
@@ -57,76 +60,57 @@ interface CopyFile {
 async function copyFile(from: string, to: string, { size, onPart }: CopyFile): Promise<readonly string[]> {
   const source = openSync(from, READ);
   try {
-    const copy = openSync(to, CREATE, 0o666);
-    const disk = new Disk(copy);
+    const target = new CopyTarget(to, size, { isDirect: size >= BLOCK_BYTES });
+    const writing: Promise<void>[] = [];
     try {
+      target.stretch();
       const sums: string[] = [];
-      for (let at = 0; at < size; at += PART_BYTES) {
-        const length = Math.min(PART_BYTES, size - at);
-        const sum = copyPart(source, copy, at, length);
-        if (sum === null) throw notCopied(from, 'became shorter while it was copied');
-        sums.push(hex32(sum));
-        disk.send(length);
+      for (let at = 0, sum = 0; at < size; at += BLOCK_BYTES) {
+        const turn = (at / BLOCK_BYTES) % BLOCKS;
+        await writing[turn];
+        const [block, length] = [blockOf(turn), Math.min(BLOCK_BYTES, size - at)];
+        sum = readBlock(source, block.subarray(0, length), at, sum) ?? tooShort(from);
+        if ((at + length) % PART_BYTES === 0 || at + length === size) {
+          sums.push(hex32(sum));
+          sum = 0;
+        }
+        writing[turn] = target.write(block, length, at);
+        // Seen when its turn comes again, or in the end.
+        writing[turn].catch(() => {});
         await onPart(length);
       }
+      await Promise.all(writing);
       return sums;
     } finally {
-      await disk.settled();
-      closeSync(copy);
-      disk.assertWell();
+      await Promise.allSettled(writing);
+      target.close();
     }
   } finally {
     closeSync(source);
   }
 }
 
-const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+let blocks: readonly Buffer[] | null = null;
 
-/** The checksum of what was copied; null when the source ends early. */
-function copyPart(source: number, copy: number, at: number, length: number): number | null {
-  let sum = 0;
-  for (let done = 0; done < length; ) {
-    const count = readSync(source, piece, 0, Math.min(PIECE_BYTES, length - done), at + done);
+/** Made for the first file, and kept for the next ones of this thread: new memory costs more than what is done with it. */
+function blockOf(turn: number): Buffer {
+  blocks ??= alignedBlocks(BLOCKS, BLOCK_BYTES);
+  return blocks[turn] as Buffer;
+}
+
+/** The checksum, continued from `sum`, of what was read; null when the source ends early. */
+function readBlock(source: number, block: Buffer, at: number, sum: number): number | null {
+  for (let done = 0; done < block.length; ) {
+    const count = readSync(source, block, done, Math.min(PIECE_BYTES, block.length - done), at + done);
     if (count === 0) return null;
-    sum = crc32c(count === PIECE_BYTES ? piece : piece.subarray(0, count), sum);
-    for (let written = 0; written < count; ) written += writeSync(copy, piece, written, count - written, at + done + written);
+    sum = crc32c(block.subarray(done, done + count), sum);
     done += count;
   }
   return sum;
 }
 
-/** Has the disk write what was copied so far while more comes. No step of the protocol; but what fails here has failed for good. */
-class Disk {
-  readonly #copy: number;
-  #waiting = 0;
-  #syncing: Promise<void> | null = null;
-  #failure: Error | null = null;
-
-  constructor(copy: number) {
-    this.#copy = copy;
-  }
-
-  send(bytes: number): void {
-    this.#waiting += bytes;
-    if (this.#waiting < SYNC_BYTES || this.#syncing !== null) return;
-    this.#waiting = 0;
-    this.#syncing = new Promise((resolve) => {
-      fdatasync(this.#copy, (error) => {
-        // The kernel may tell an error of the disk only once: no later sync can be trusted to meet it again.
-        this.#failure ??= error;
-        this.#syncing = null;
-        resolve();
-      });
-    });
-  }
-
-  async settled(): Promise<void> {
-    await this.#syncing;
-  }
-
-  assertWell(): void {
-    if (this.#failure !== null) throw this.#failure;
-  }
+function tooShort(path: string): never {
+  throw notCopied(path, 'became shorter while it was copied');
 }
 
 /** The copy as it lies there now: whoever finds it changed later reads it again. */

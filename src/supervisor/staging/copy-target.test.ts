@@ -1,0 +1,50 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { tempFolder } from '../../../test/support/temp-folder.ts';
+import { ALIGNMENT, alignedBlocks } from './aligned-memory.ts';
+import { CopyTarget } from './copy-target.ts';
+
+const BYTES = 64 * 1024;
+
+/** Two blocks with other bytes each. */
+function twoBlocks(): readonly [Buffer, Buffer] {
+  const [first, second] = alignedBlocks(2, BYTES) as [Buffer, Buffer];
+  return [first.fill('a'), second.fill('b')];
+}
+
+it.each([true, false])(
+  'is exactly as long as it was told to be, also where only whole pages are written (past the page cache: %s)',
+  async (isDirect) => {
+    using folder = tempFolder();
+    const path = join(folder.path, 'state');
+    const [first, second] = twoBlocks();
+    const size = BYTES + ALIGNMENT + 3;
+    const target = new CopyTarget(path, size, { isDirect });
+    target.stretch();
+    await Promise.all([target.write(second, size - BYTES, BYTES), target.write(first, BYTES, 0)]);
+    target.close();
+    expect(readFileSync(path).equals(Buffer.concat([first, second]).subarray(0, size))).toBe(true);
+  },
+);
+
+it('is written as usual from where the file system does not take it otherwise', async () => {
+  using folder = tempFolder();
+  const path = join(folder.path, 'state');
+  const [first, second] = twoBlocks();
+  const target = new CopyTarget(path, BYTES + 100, { isDirect: true });
+  target.stretch();
+  // No disk takes a write past the page cache that begins in the middle of a sector.
+  await Promise.all([target.write(second, 1000, 100), target.write(second, BYTES - 1000, 1100)]);
+  await target.write(first, 100, 0);
+  target.close();
+  expect(readFileSync(path).equals(Buffer.concat([first.subarray(0, 100), second]))).toBe(true);
+});
+
+it('never writes into a file that is there', () => {
+  using folder = tempFolder();
+  const path = join(folder.path, 'state');
+  writeFileSync(path, 'of somebody else');
+  for (const isDirect of [true, false]) expect(() => new CopyTarget(path, BYTES, { isDirect })).toThrow('EEXIST');
+  expect(readFileSync(path, 'utf8')).toBe('of somebody else');
+});
