@@ -13,7 +13,7 @@ export async function runStall(): Promise<Suite | string> {
   const run = await StagedRun.start(LARGE_BYTES);
   return {
     name: 'stall of a staged save',
-    description: `A Python trainer under \`holdfast run\` writes ${formatBytes(LARGE_BYTES)} in blocks of 8 MiB: from \`run.step()\` to the end of the save block, beside the same write into a folder in memory. Nothing else is being sealed meanwhile.`,
+    description: `A Python trainer under \`holdfast run\` writes ${formatBytes(LARGE_BYTES)} in blocks of 8 MiB: from \`run.step()\` to the end of the save block, beside the same write into a folder in memory. Nothing else is being sealed or deleted meanwhile.`,
     rounds: roundsOr(9),
     reference: PLAIN,
     bytes: LARGE_BYTES,

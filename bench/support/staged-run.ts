@@ -1,9 +1,10 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** The file system in memory that saves go to first. */
@@ -53,9 +54,17 @@ export class StagedRun {
     return Number(seconds);
   }
 
-  /** Resolves when nothing is copied or sealed any more. */
+  /** Resolves when nothing is copied, sealed or deleted any more. */
   async rest(): Promise<void> {
     await this.ask('wait', /^sealed /);
+    while (this.#isTidying()) await sleep(10);
+  }
+
+  /** What was sealed leaves memory, then the older checkpoint goes. */
+  #isTidying(): boolean {
+    const checkpoints = readdirSync(this.dir).filter((name) => name.startsWith('step-'));
+    const trash = join(this.dir, '.holdfast/trash');
+    return readdirSync(this.memory).length > 1 || checkpoints.length > 1 || (existsSync(trash) && readdirSync(trash).length > 0);
   }
 
   /** Has the trainer write the same bytes into memory, and nothing else; resolves to the seconds that took. */
