@@ -73,7 +73,10 @@ class Connection:
 
     def offer(self, message: Message) -> None:
         """Says something that may be lost: never waits, never raises."""
-        data = _encode(message)
+        self.offer_line(_encode(message))
+
+    def offer_line(self, data: bytes) -> None:
+        """The same for a message that is encoded already."""
         try:
             with self._send_lock:
                 sent = self._socket.send(data, socket.MSG_DONTWAIT)

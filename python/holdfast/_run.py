@@ -5,24 +5,24 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
-import math
 import os
 import threading
-import time
 import weakref
 from pathlib import Path
+from time import monotonic
 from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Optional, Union
 
 from ._agreement import Held
 from ._ballot import Given
 from ._connection import PROTOCOL, Connection, Gone, Message
+from ._progress import step_line
 from ._save_block import Grant, SaveBlock
 from ._stacks import register as register_stacks
 from ._together import Together
 
 log = logging.getLogger("holdfast")
 
-_REPORT_SECONDS = 0.2
+_REPORT_SECONDS = 0.25
 """Progress is told at most this often: a step costs well under ten microseconds."""
 _HELLO_SECONDS = 30.0
 _FINISH_SECONDS = 30.0
@@ -125,7 +125,7 @@ class Run:
         With several ranks all of them get the same answer at the same step. Metrics are numbers for the log.
         """
         self._latest = step
-        now = time.monotonic()
+        now = monotonic()
         if now >= self._next_report:
             self._report(step, metrics, now)
         if self._watch and self._is_due(step):
@@ -316,12 +316,13 @@ class Run:
     def _report(self, step: int, metrics: Mapping[str, Any], now: float) -> None:
         self._next_report = now + _REPORT_SECONDS
         self._reported = step
-        self._offer({"type": "step", "step": step, "metrics": _numbers(metrics)})
+        if self._connection is not None and self._connection.is_open:
+            self._connection.offer_line(step_line(step, metrics))
 
     def _tell_last(self) -> None:
         """Progress that was coalesced so far, before something that depends on it."""
         if self._latest > self._reported:
-            self._report(self._latest, {}, time.monotonic())
+            self._report(self._latest, {}, monotonic())
 
     def _offer(self, message: Message) -> None:
         if self._connection is not None and self._connection.is_open:
@@ -349,15 +350,3 @@ def _forget_in_children(run: Run) -> None:
             alive._forget()
 
     os.register_at_fork(after_in_child=forget)
-
-
-def _numbers(metrics: Mapping[str, Any]) -> Dict[str, float]:
-    numbers = {}
-    for name, value in metrics.items():
-        try:
-            number = float(value)
-        except (TypeError, ValueError, RuntimeError):
-            continue
-        if math.isfinite(number):
-            numbers[name] = number
-    return numbers
