@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { lastGood } from '../../src/checkpoint/store/last-good.ts';
 import { readRun } from '../../src/checkpoint/store/store.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
 import { ROOT } from '../support/run-process.ts';
-import { Supervised } from '../support/supervised.ts';
+import { supervisedRuns } from '../support/supervised-runs.ts';
+import type { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { killHard } from '../support/trainer-process.ts';
 
@@ -15,13 +16,7 @@ const WORLD = NODES * HERE;
 const STEPS = 600;
 const SUM = (STEPS * (STEPS - 1)) / 2;
 
-let running: Supervised[] = [];
-
-afterEach(async () => {
-  const left = running;
-  running = [];
-  await Promise.all(left.map((run) => run.end()));
-});
+const start = supervisedRuns();
 
 /** What the ranks of one node print at their end. */
 const finishedOf = (node: number): readonly string[] =>
@@ -37,9 +32,7 @@ const finishedLines = (stdout: string): readonly string[] =>
 function startNode(dir: string, node: number, steps: number, every = '40steps'): Supervised {
   const command = ['python3', join(ROOT, 'test/support/trainers/ranks.py'), HERE, steps, node * HERE, WORLD].map(String);
   const args = ['--dir', dir, '--gang', 'job', '--nodes', String(NODES), '--node-rank', String(node), '--every', every, '--grace', '6s'];
-  const run = new Supervised({ args, command, env: { HOLDFAST_NODE: `node-${node}` } });
-  running.push(run);
-  return run;
+  return start({ args, command, env: { HOLDFAST_NODE: `node-${node}` } });
 }
 
 const startAll = (dir: string, steps: number): readonly [Supervised, Supervised] => [startNode(dir, 0, steps), startNode(dir, 1, steps)];
@@ -103,7 +96,7 @@ describe('ranks of two nodes, each with a supervisor of its own, over one folder
   it('that do not know which node they are, or how many, are told what to say', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
-    const { code, stderr } = await new Supervised({ args: ['--dir', dir, '--nodes', '2'], command: ['true'] }).ended;
+    const { code, stderr } = await start({ args: ['--dir', dir, '--nodes', '2'], command: ['true'] }).ended;
     expect([code, stderr]).toEqual([64, expect.stringContaining('give --node-rank, from 0 to 1') as string]);
   });
 });

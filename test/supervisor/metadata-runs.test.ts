@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get } from 'node:http';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readLedger } from '../../src/ledger/reader.ts';
 import type { EventKind, EventOf } from '../../src/ledger/events.ts';
+import { freePort } from '../support/free-port.ts';
 import { AmazonMetadata, GoogleMetadata, hang, MetadataServer } from '../support/metadata-server.ts';
 import { ROOT, runProcess } from '../support/run-process.ts';
 import { Supervised, trainerCommand } from '../support/supervised.ts';
@@ -121,15 +121,6 @@ class Ec2Mock {
     this.#child.kill('SIGKILL');
     await ended;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 function answers(url: string): Promise<boolean> {
