@@ -5,6 +5,7 @@ import { readLedger } from '../../src/ledger/reader.ts';
 import { ROOT, runProcess } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { killHard, trainerPid } from '../support/trainer-process.ts';
 import { findServers, type Server, type ServerName, startServer } from './servers.ts';
 
 const EXAMPLE = join(ROOT, 'examples/stdlib/train.py');
@@ -30,9 +31,9 @@ describe.skipIf('reason' in found).each(['minio', 'fake-gcs-server'] as const)('
     const args = ['--dir', dir, '--ship', `${server.scheme}://${server.bucket}/run`, '--every', '100steps'];
     const run = new Supervised({ args, command: LONG_RUN, env: server.env });
     const shipped = Number(/shipped step (\d+)/.exec(await run.line(/shipped step \d{3,}/))?.[1]);
-    const pid = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'trainer-started' ? [event.pid] : []))[0] ?? 0;
+    const pid = await trainerPid(dir);
     run.kill();
-    process.kill(pid, 'SIGKILL');
+    killHard(pid);
     await run.ended;
     rmSync(dir, { recursive: true });
 

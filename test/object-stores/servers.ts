@@ -1,8 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../support/free-port.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
 /** A real object-store server that a test started; everything on the loopback interface. */
@@ -91,19 +92,8 @@ export async function startServer(binaries: string, name: ServerName, parent?: s
     : { ...common, scheme: 's3', env: s3, endpointVariable: 'AWS_ENDPOINT_URL_S3' };
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
-}
-
 async function reachable(child: ChildProcess, port: number): Promise<void> {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
     const isOpen = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1');
@@ -113,7 +103,7 @@ async function reachable(child: ChildProcess, port: number): Promise<void> {
     if (isOpen) return;
     await sleep(100);
   }
-  throw new Error('nothing listened for 30 s');
+  throw new Error('nothing listened for two minutes');
 }
 
 function ended(child: ChildProcess): Promise<void> {

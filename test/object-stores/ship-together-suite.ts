@@ -67,7 +67,8 @@ export function shipTogetherSuite(place: () => Place): void {
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 100);
-    await killed(['ship', run, url, '--limit', '40MiB/s'], env);
+    // Twelve seconds: it cannot be over before it is killed.
+    await killed(['ship', run, url, '--limit', '10MiB/s'], env);
     expect(readdirSync(join(run, '.holdfast/shipping')).some((name) => name.startsWith('claim-'))).toBe(true);
     const next = await runHoldfast(['ship', run, url, '--json', '--progress=json'], env);
     expect(next.stderr).not.toContain('waiting');
