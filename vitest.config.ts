@@ -6,13 +6,15 @@ const PROCESS_TIMEOUT_MS = 60_000;
 const CRASH_TIMEOUT_MS = 30 * 60_000;
 const STORE_TIMEOUT_MS = 5 * 60_000;
 const FRAMEWORK_TIMEOUT_MS = 20 * 60_000;
+/** Against hangs alone: by itself the longest takes half a minute. */
+const CLUSTER_TIMEOUT_MS = 20 * 60_000;
 
 /**
  * `npm test` runs unit, e2e and fuzz: they need Node and npm only. The supervisor suite (`npm run test:supervisor`) runs trainers: Python 3,
  * and root where a trainer is to be the first process. The crash suite (`npm run test:crash`) takes minutes and, for some of its proofs, root
  * and strace; the mounts suite (`npm run test:mounts`) mounts real file systems, as root; the stores suite
  * (`npm run test:stores`) starts real object stores, built with Go; the frameworks suite (`npm run test:frameworks`) needs the real frameworks;
- * the kubernetes suite (`npm run test:kubernetes`) makes namespaces, mounts and cgroups, as root.
+ * the kubernetes suite (`npm run test:kubernetes`) builds and starts a real Kubernetes in namespaces of its own, as root.
  */
 export default defineConfig({
   test: {
@@ -109,9 +111,10 @@ export default defineConfig({
         test: {
           name: 'kubernetes',
           include: ['test/kubernetes/**/*.test.ts'],
+          globalSetup: 'test/kubernetes/global-setup.ts',
           pool: 'forks',
-          testTimeout: 5 * PROCESS_TIMEOUT_MS,
-          hookTimeout: 5 * PROCESS_TIMEOUT_MS,
+          testTimeout: CLUSTER_TIMEOUT_MS,
+          hookTimeout: CLUSTER_TIMEOUT_MS,
           fileParallelism: false,
         },
       },

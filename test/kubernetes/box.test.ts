@@ -20,8 +20,8 @@ const reason = whyNoNamespaces();
 /** A box with one loop-mounted disk, one cgroup and one daemon: all that a cluster leaves traces of. */
 async function furnishedBox(isKept = false): Promise<{ place: ReturnType<typeof claimPlace>; box: Box; network: string }> {
   const place = claimPlace(isKept);
-  const box = await Box.make({ folder: place.folder, init: INIT, prepare: prepareNetwork(1), isKept });
-  recordHolder(place, box.holder, isKept);
+  const whenHeld = (holder: Box['holder']): void => recordHolder(place, holder, isKept);
+  const box = await Box.make({ folder: place.folder, init: INIT, prepare: prepareNetwork(1), isKept, whenHeld });
   const [image, disk] = [join(place.folder, 'disk.img'), join(place.folder, 'disk')];
   mkdirSync(disk);
   writeFileSync(image, '');
@@ -100,7 +100,8 @@ describe.skipIf(reason !== null)(`a box${reason === null ? '' : ` (skipped: ${re
 
   it('says what went wrong when it cannot be made', async () => {
     const place = claimPlace(false);
-    const made = Box.make({ folder: place.folder, init: INIT, prepare: ['ip link add pods type nonsense'], isKept: false });
+    const prepare = ['ip link add pods type nonsense'];
+    const made = Box.make({ folder: place.folder, init: INIT, prepare, isKept: false, whenHeld: () => {} });
     await expect(made).rejects.toThrow(/the namespaces of a cluster could not be made: .*[Uu]nknown device type/s);
     await removeCluster(place);
   });

@@ -30,6 +30,8 @@ interface BoxOptions {
   readonly prepare: readonly string[];
   /** Lives on when whoever made it ends. */
   readonly isKept: boolean;
+  /** Called with the process that holds it, before anything else is done: whoever is killed a moment later has it written down. */
+  readonly whenHeld: (holder: ProcessIdentity) => void;
 }
 
 /** A daemon in the box. */
@@ -57,7 +59,7 @@ export class Box {
     this.#folder = folder;
   }
 
-  static async make({ folder, init, prepare, isKept }: BoxOptions): Promise<Box> {
+  static async make({ folder, init, prepare, isKept, whenHeld }: BoxOptions): Promise<Box> {
     mkdirSync(join(folder, 'logs'), { recursive: true });
     const script = ['set -e', ...hideTheMachine(folder), ...prepare, 'echo ready', `exec "$@" > /dev/null`].join('\n');
     const bound = isKept ? [] : ['setpriv', '--pdeathsig', 'KILL'];
@@ -66,6 +68,7 @@ export class Box {
     const log = openSync(join(folder, 'logs', 'box.log'), 'w');
     const child = spawn('env', line, { cwd: '/', env: { PATH: SYSTEM_PATH }, stdio: ['ignore', 'pipe', log], detached: isKept });
     closeSync(log);
+    if (child.pid !== undefined) whenHeld(identify(child.pid));
     const output = child.stdout as Readable;
     const lines = createInterface({ input: output });
     const isReady = await Promise.race([once(lines, 'line').then(() => true), once(child, 'exit').then(() => false)]);

@@ -12,7 +12,7 @@ function hierarchies(): readonly string[] {
   return mounts.flatMap(([, path, type]) => (type?.startsWith('cgroup') === true && path !== undefined ? [path] : []));
 }
 
-function cgroupVersion(): 1 | 2 {
+export function cgroupVersion(): 1 | 2 {
   return existsSync(join(MOUNT, 'cgroup.controllers')) ? 2 : 1;
 }
 

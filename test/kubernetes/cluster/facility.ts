@@ -1,14 +1,57 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const TOOLS = ['ip', 'losetup', 'mkfs.ext4', 'mount', 'nsenter', 'setpriv', 'tar', 'unshare'];
+const SETUP = fileURLToPath(new URL('../setup.sh', import.meta.url));
+const TOOLS = ['fallocate', 'ip', 'losetup', 'mkfs.ext4', 'mount', 'nsenter', 'setpriv', 'tar', 'unshare'];
 /** Where Debian keeps what an ordinary user's PATH may lack. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
+/** What `setup.sh` has made: the programs of Kubernetes, and Debian's containerd and what belongs to it. */
+export interface Facility {
+  readonly folder: string;
+  readonly version: string;
+  /** The path of a program that was built from Go modules. */
+  program(name: string): string;
+  /** The path of a file in the unpacked packages. */
+  unpacked(path: string): string;
+}
+
 export function cacheFolder(): string {
   return process.env['HOLDFAST_CACHE'] ?? join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'holdfast');
+}
+
+/** Builds what is not there yet, which takes minutes; what it says goes to standard error. Says why not when it cannot, else null. */
+export function buildFacility(): string | null {
+  const built = spawnSync(SETUP, { stdio: ['ignore', 'ignore', 'inherit'] });
+  if (built.error !== undefined) return `${SETUP} cannot be run: ${built.error.message}`;
+  return built.status === 0 ? null : 'Kubernetes could not be built: the lines above say why';
+}
+
+export function findFacility(): Facility {
+  const found = spawnSync(SETUP, ['--find'], { encoding: 'utf8' });
+  if (found.status !== 0) throw new Error(found.error?.message ?? found.stderr.trim());
+  const folder = found.stdout.trim();
+  return {
+    folder,
+    version: readFileSync(join(folder, 'version'), 'utf8').trim(),
+    program: (name) => join(folder, 'bin', name),
+    unpacked: (path) => join(folder, 'packages', path),
+  };
+}
+
+/** Why there is no cluster to be had here, or null. */
+export function whyNoCluster(): string | null {
+  const reason = whyNoNamespaces();
+  if (reason !== null) return reason;
+  try {
+    findFacility();
+    return null;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  }
 }
 
 /** Why there can be no namespaces, disks and cgroups of a cluster's own here, or null. */

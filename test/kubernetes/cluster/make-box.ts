@@ -5,8 +5,13 @@ import { prepareNetwork } from './network.ts';
 
 // A session that a test kills: it makes a box, says where, and waits.
 const place = claimPlace(false);
-const box = await Box.make({ folder: place.folder, init: ['sleep', 'infinity'], prepare: prepareNetwork(1), isKept: false });
-recordHolder(place, box.holder, false);
+const box = await Box.make({
+  folder: place.folder,
+  init: ['sleep', 'infinity'],
+  prepare: prepareNetwork(1),
+  isKept: false,
+  whenHeld: (holder) => recordHolder(place, holder, false),
+});
 makeCgroup(`${cgroupOf(place.id)}/node-1`);
 const network = (await box.run(['readlink', '/proc/self/ns/net'])).trim();
 process.stdout.write(`${JSON.stringify({ ...place, network })}\n`);

@@ -1,8 +1,11 @@
 /** One bridge inside the box: the control plane, the nodes and their pods, each with an address of its own. There is no way out. */
 const BRIDGE = 'pods';
-const CONTROL_PLANE_IP = '10.244.0.100';
+const SUBNET = '10.244.0.0/16';
+export const CONTROL_PLANE_IP = '10.244.0.100';
 
-function nodeIp(index: number): string {
+export const MOST_NODES = 50;
+
+export function nodeIp(index: number): string {
   return `10.244.0.${index + 1}`;
 }
 
@@ -13,4 +16,14 @@ export function prepareNetwork(nodes: number): string[] {
     ...addresses.map((address) => `ip address add ${address}/16 dev ${BRIDGE}`),
     `ip link set ${BRIDGE} up`,
   ];
+}
+
+/** How containerd connects a pod. All nodes hand out addresses from one folder, so that no two pods have the same. */
+export function podNetwork(leases: string): unknown {
+  const ipam = {
+    type: 'host-local',
+    dataDir: leases,
+    ranges: [[{ subnet: SUBNET, rangeStart: '10.244.1.1', rangeEnd: '10.244.255.250' }]],
+  };
+  return { cniVersion: '0.4.0', name: 'pods', plugins: [{ type: 'bridge', bridge: BRIDGE, ipam }] };
 }

@@ -1,0 +1,144 @@
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KubeObject } from './cluster/api.ts';
+import { type Cluster, startCluster } from './cluster/cluster.ts';
+import { whyNoCluster } from './cluster/facility.ts';
+import { cgroupOf } from './cluster/leftovers.ts';
+import { BASE_IMAGE } from './cluster/runtime.ts';
+import { NO_TRACES, type Traces, tracesOf } from './cluster/traces.ts';
+import { eventually } from './cluster/wait.ts';
+import { hostTrees } from './scenario/host-trees.ts';
+
+const PODS = '/api/v1/namespaces/default/pods';
+const reason = whyNoCluster();
+/** Its name is known a while after it runs. */
+const FIND_ITSELF = `
+import socket, time
+while True:
+    try:
+        print(socket.gethostbyname("leader.workers"))
+        break
+    except socket.gaierror:
+        time.sleep(0.2)
+`;
+/** To an address that nobody has. */
+const LEAVE = `
+import socket
+try:
+    socket.create_connection(("192.0.2.1", 80), 60)
+except OSError as error:
+    print(error.strerror)
+`;
+
+const seen = (cluster: Cluster, network: string): Traces => tracesOf({ folder: cluster.folder, cgroup: cgroupOf(cluster.id), network });
+
+interface PodWish {
+  readonly command: readonly string[];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly nodeName?: string;
+  readonly hostname?: string;
+  readonly subdomain?: string;
+}
+
+/** Runs a command in a pod with the machine's programs, to its end. */
+async function runPod(cluster: Cluster, name: string, { command, labels = {}, ...spec }: PodWish): Promise<KubeObject> {
+  const trees = hostTrees();
+  await cluster.api.create(PODS, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels },
+    spec: {
+      restartPolicy: 'Never',
+      containers: [
+        {
+          name: 'main',
+          image: BASE_IMAGE,
+          imagePullPolicy: 'Never',
+          command,
+          env: [{ name: 'PATH', value: trees.path }],
+          volumeMounts: trees.mounts,
+        },
+      ],
+      volumes: trees.volumes,
+      ...spec,
+    },
+  });
+  return eventually(`the end of the pod ${name}`, async () => {
+    const pod = await cluster.api.get(`${PODS}/${name}`);
+    return /^(Succeeded|Failed)$/.test(String(pod?.status?.phase)) ? pod : null;
+  });
+}
+
+describe.skipIf(reason !== null)(`a real cluster${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
+  let cluster: Cluster;
+  let network: string;
+  beforeAll(async () => {
+    cluster = await startCluster({
+      nodes: [
+        { labels: { disk: 'small' }, diskMiB: 300 },
+        { resources: { 'nvidia.com/gpu': 4 }, taints: [{ key: 'spot', value: 'yes', effect: 'NoSchedule' }] },
+      ],
+    });
+    network = (await cluster.run(['readlink', '/proc/self/ns/net'])).trim();
+  });
+  afterAll(async () => {
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  it('is the Kubernetes that was built, with the nodes that were asked for', async () => {
+    const version = JSON.parse((await cluster.api.text('/version')) ?? '{}') as { readonly gitVersion: string };
+    expect(version.gitVersion).toBe(cluster.version);
+    const [first, second] = await cluster.api.list('/api/v1/nodes');
+    expect(first?.metadata.labels).toMatchObject({ disk: 'small' });
+    expect(second?.spec?.taints).toEqual([{ key: 'spot', value: 'yes', effect: 'NoSchedule' }]);
+    expect(second?.status?.allocatable['nvidia.com/gpu']).toBe('4');
+    expect(first?.status?.allocatable['nvidia.com/gpu']).toBeUndefined();
+    expect(first?.status?.nodeInfo.kubeletVersion).toBe(cluster.version);
+    const size = String(first?.status?.capacity['ephemeral-storage']).match(/^(\d+)Ki$/)?.[1];
+    expect(Number(size) / 1024).toBeLessThan(300);
+  });
+
+  it.each(['node-1', 'node-2'])('runs the machine’s own Python in a pod on %s', async (nodeName) => {
+    const pod = await runPod(cluster, `python-${nodeName}`, { command: ['python3', '-c', 'print(6 * 7)'], nodeName });
+    expect(pod.status, JSON.stringify(pod.status)).toMatchObject({ phase: 'Succeeded' });
+    expect(await cluster.api.text(`${PODS}/python-${nodeName}/log`)).toBe('42\n');
+  });
+
+  it('tells the exit code and the reason of a pod that fails', async () => {
+    const pod = await runPod(cluster, 'failing', { command: ['/busybox/sh', '-c', 'echo why > /dev/termination-log; exit 7'] });
+    expect(pod.status.phase).toBe('Failed');
+    expect(pod.status.containerStatuses[0].state.terminated).toMatchObject({ exitCode: 7, reason: 'Error', message: 'why\n' });
+    expect(pod.spec.nodeName).toBe('node-1');
+  });
+
+  it('has names for the pods of a headless service, and no way out', async () => {
+    await cluster.api.create('/api/v1/namespaces/default/services', {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'workers' },
+      spec: { clusterIP: 'None', selector: { app: 'worker' }, publishNotReadyAddresses: true },
+    });
+    const pod = await runPod(cluster, 'leader', {
+      command: ['python3', '-c', FIND_ITSELF],
+      labels: { app: 'worker' },
+      hostname: 'leader',
+      subdomain: 'workers',
+    });
+    expect(await cluster.api.text(`${PODS}/leader/log`)).toBe(`${pod.status.podIP}\n`);
+    await runPod(cluster, 'leaver', { command: ['python3', '-c', LEAVE] });
+    expect(await cluster.api.text(`${PODS}/leaver/log`)).toBe('Network is unreachable\n');
+  });
+
+  it('can have another beside it, which is taken down without a trace while the first lives on', async () => {
+    const other = await startCluster({ nodes: [{}] });
+    const itsNetwork = (await other.run(['readlink', '/proc/self/ns/net'])).trim();
+    const pod = await runPod(other, 'hello', { command: ['/busybox/true'] });
+    expect(pod.status.phase).toBe('Succeeded');
+    expect(seen(other, itsNetwork).loopDevices).toHaveLength(1);
+    await other[Symbol.asyncDispose]();
+    await eventually('nothing to be left', () => (JSON.stringify(seen(other, itsNetwork)) === JSON.stringify(NO_TRACES) ? true : null));
+    expect(existsSync(other.folder)).toBe(false);
+    expect(seen(cluster, network).loopDevices).toHaveLength(2);
+    expect((await runPod(cluster, 'still-there', { command: ['/busybox/true'] })).status.phase).toBe('Succeeded');
+  });
+});

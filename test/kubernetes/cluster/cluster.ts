@@ -1,0 +1,126 @@
+import { copyFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KubeApi } from './api.ts';
+import { Box } from './box.ts';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { type Facility, findFacility } from './facility.ts';
+import { fillBaseImage, writeImage } from './image.ts';
+import { type ClusterPlace, cgroupOf, claimPlace, recordHolder, removeCluster, removeLeftovers } from './leftovers.ts';
+import { MOST_NODES, nodeIp, prepareNetwork } from './network.ts';
+import { type ClusterNode, startNode, whenReady } from './node.ts';
+import type { ClusterOptions, ImageSource } from './options.ts';
+import { BASE_IMAGE, PAUSE_IMAGE } from './runtime.ts';
+
+/** Socket files have short names, whatever the file system allows. */
+const LONGEST_SOCKET = 100;
+
+/** A real Kubernetes, for as long as it is not disposed of. */
+export interface Cluster extends AsyncDisposable {
+  readonly id: string;
+  readonly version: string;
+  readonly folder: string;
+  readonly api: KubeApi;
+  readonly nodes: readonly ClusterNode[];
+  /** A folder that pods of all nodes may mount as a hostPath. */
+  readonly shared: string;
+  /** The command line that runs this one in the cluster's namespaces. */
+  inside(command: readonly string[]): readonly string[];
+  /** Runs a command there to its end, and gives its output. */
+  run(command: readonly string[]): Promise<string>;
+  /** kubectl, as it is called inside. */
+  readonly kubectlCommand: readonly string[];
+}
+
+/** Starts a cluster, after taking down what killed sessions have left. When it fails or is called off, nothing stays. */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const nodes = options.nodes ?? [{}, {}];
+  if (nodes.length < 1 || nodes.length > MOST_NODES) throw new Error(`a cluster has 1 to ${MOST_NODES} nodes, not ${nodes.length}`);
+  const facility = findFacility();
+  await removeLeftovers();
+  const place = claimPlace(options.isKept ?? false);
+  try {
+    return await startIn(place, facility, { ...options, nodes });
+  } catch (thrown) {
+    await removeCluster(place);
+    throw thrown;
+  }
+}
+
+async function startIn(
+  place: ClusterPlace,
+  facility: Facility,
+  options: ClusterOptions & Required<Pick<ClusterOptions, 'nodes'>>,
+): Promise<Cluster> {
+  const { nodes, signal, isKept = false } = options;
+  const at = (name: string): string => join(place.folder, name);
+  if (at('control-plane/api.sock').length > LONGEST_SOCKET) throw new Error(`${place.folder} is too long for a socket: set HOLDFAST_CACHE`);
+  const shared = at('shared');
+  for (const folder of [shared, at('leases')]) mkdirSync(folder);
+  const images = writeImages(facility, at('images'), options.images ?? []);
+  const prepare = prepareNetwork(nodes.length);
+  const whenHeld = (holder: Box['holder']): void => recordHolder(place, holder, isKept);
+  const box = await Box.make({ folder: place.folder, init: [facility.program('pause')], prepare, isKept, whenHeld });
+  const names = nodes.map((_, index) => `node-${index + 1}`);
+  const controlPlane = await startControlPlane({ ...options, box, facility, folder: at('control-plane'), nodes: names });
+  const started = await startNodes({ box, facility, place, controlPlane, images, options });
+  signal?.throwIfAborted();
+  return {
+    id: place.id,
+    version: facility.version,
+    folder: place.folder,
+    api: controlPlane.api,
+    nodes: started,
+    shared,
+    inside: (command) => box.inside(command),
+    run: (command) => box.run(command),
+    kubectlCommand: [facility.program('kubectl'), `--kubeconfig=${controlPlane.kubeconfig}`],
+    [Symbol.asyncDispose]: () => removeCluster(place),
+  };
+}
+
+interface NodesStart {
+  readonly box: Box;
+  readonly facility: Facility;
+  readonly place: ClusterPlace;
+  readonly controlPlane: ControlPlane;
+  readonly images: readonly string[];
+  readonly options: ClusterOptions & Required<Pick<ClusterOptions, 'nodes'>>;
+}
+
+async function startNodes({ box, facility, place, controlPlane, images, options }: NodesStart): Promise<readonly ClusterNode[]> {
+  const started: ClusterNode[] = [];
+  for (const [index, own] of options.nodes.entries()) {
+    const name = `node-${index + 1}`;
+    const folder = join(place.folder, name);
+    started.push(
+      await startNode({
+        box,
+        facility,
+        place: { name, folder, disk: join(folder, 'disk') },
+        ip: nodeIp(index),
+        cgroup: `${cgroupOf(place.id)}/${name}`,
+        leases: join(place.folder, 'leases'),
+        images,
+        kubeconfig: controlPlane.nodeKubeconfig(name),
+        options: own,
+        signal: options.signal,
+      }),
+    );
+  }
+  await Promise.all(started.map((node, index) => whenReady(controlPlane.api, node, options.nodes[index] ?? {}, options.signal)));
+  return started;
+}
+
+/** The archives of all images that the nodes have. */
+function writeImages(facility: Facility, folder: string, more: readonly ImageSource[]): string[] {
+  const [pause, base] = [join(folder, 'pause'), join(folder, 'base')];
+  for (const each of [pause, base]) mkdirSync(each, { recursive: true });
+  copyFileSync(facility.program('pause'), join(pause, 'pause'));
+  fillBaseImage(base, facility.unpacked('bin/busybox'));
+  const all = [{ name: PAUSE_IMAGE, folder: pause, entrypoint: ['/pause'] }, { name: BASE_IMAGE, folder: base }, ...more];
+  return all.map((image, index) => {
+    const archive = join(folder, `${index}.tar`);
+    writeImage({ ...image, archive });
+    return archive;
+  });
+}

@@ -1,0 +1,63 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ImageSource } from './options.ts';
+
+/** What a Debian with one `/usr` looks like from its root: with the machine's `/usr` mounted, its programs run. */
+const MERGED = ['bin', 'sbin', 'lib', 'lib64'];
+const EMPTY = ['usr', 'tmp', 'etc', 'root', 'run', 'var', 'proc', 'sys', 'dev'];
+
+/** The folder of an image that has busybox, and room for the machine's `/usr`. */
+export function fillBaseImage(folder: string, busybox: string): void {
+  for (const name of EMPTY) mkdirSync(join(folder, name), { recursive: true });
+  for (const name of MERGED) symlinkSync(`usr/${name}`, join(folder, name));
+  mkdirSync(join(folder, 'busybox'));
+  copyFileSync(busybox, join(folder, 'busybox', 'busybox'));
+  for (const name of ['sh', 'sleep', 'cat', 'dd', 'true', 'false']) symlinkSync('busybox', join(folder, 'busybox', name));
+}
+
+interface ImageOptions extends ImageSource {
+  readonly entrypoint?: readonly string[];
+  /** The archive to write. */
+  readonly archive: string;
+}
+
+/** Makes an image of one layer from a folder, as an archive in the OCI layout, which `ctr images import` takes. */
+export function writeImage({ name, folder, entrypoint = [], archive }: ImageOptions): void {
+  const layout = mkdtempSync(`${archive}-`);
+  try {
+    const blobs = join(layout, 'blobs', 'sha256');
+    mkdirSync(blobs, { recursive: true });
+    const add = (mediaType: string, bytes: Buffer): { mediaType: string; digest: string; size: number } => {
+      const hash = createHash('sha256').update(bytes).digest('hex');
+      writeFileSync(join(blobs, hash), bytes);
+      return { mediaType, digest: `sha256:${hash}`, size: bytes.length };
+    };
+    const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+    tar(join(layout, 'layer'), folder);
+    const layer = add('application/vnd.oci.image.layer.v1.tar', readFileSync(join(layout, 'layer')));
+    rmSync(join(layout, 'layer'));
+    const config = add(
+      'application/vnd.oci.image.config.v1+json',
+      json({
+        architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+        os: 'linux',
+        config: { Entrypoint: entrypoint, Env: ['PATH=/busybox:/usr/bin:/bin'] },
+        rootfs: { type: 'layers', diff_ids: [layer.digest] },
+      }),
+    );
+    const manifestType = 'application/vnd.oci.image.manifest.v1+json';
+    const manifest = add(manifestType, json({ schemaVersion: 2, mediaType: manifestType, config, layers: [layer] }));
+    const annotations = { 'io.containerd.image.name': name };
+    writeFileSync(join(layout, 'oci-layout'), json({ imageLayoutVersion: '1.0.0' }));
+    writeFileSync(join(layout, 'index.json'), json({ schemaVersion: 2, manifests: [{ ...manifest, annotations }] }));
+    tar(archive, layout);
+  } finally {
+    rmSync(layout, { recursive: true, force: true });
+  }
+}
+
+function tar(archive: string, folder: string): void {
+  execFileSync('tar', ['--create', '--numeric-owner', '--owner=0', '--group=0', '--file', archive, '--directory', folder, '.']);
+}

@@ -1,0 +1,109 @@
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KubeApi, KubeObject } from './api.ts';
+import type { Box, Daemon } from './box.ts';
+import { makeCgroup } from './cgroups.ts';
+import type { Facility } from './facility.ts';
+import { startKubelet } from './kubelet.ts';
+import { startLogind } from './logind.ts';
+import { DEFAULT_DISK_MIB, type NodeOptions } from './options.ts';
+import { type NodePlace, control, startRuntime } from './runtime.ts';
+import { eventually } from './wait.ts';
+
+export interface ClusterNode {
+  readonly name: string;
+  /** Leaves only so much of its disk free, until it is given back. */
+  fillDisk(freeMiB: number): Promise<void>;
+  freeDisk(): Promise<void>;
+  /** Brings back the images, which a kubelet under pressure removes when no pod uses them. */
+  importImages(): Promise<void>;
+  /** Tells the kubelet that its machine is about to be shut down, or is not after all. */
+  announceShutdown(isComing: boolean): Promise<void>;
+  /** Ends the kubelet; its containers run on. */
+  stopKubelet(): Promise<void>;
+  startKubelet(): void;
+  /** Why it cannot become ready any more, or null. */
+  hopeless(): string | null;
+}
+
+export interface NodeStart {
+  readonly box: Box;
+  readonly facility: Facility;
+  readonly place: NodePlace;
+  readonly ip: string;
+  readonly cgroup: string;
+  readonly leases: string;
+  readonly images: readonly string[];
+  readonly kubeconfig: string;
+  readonly options: NodeOptions;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Starts a node with a disk, a containerd and a kubelet of its own. It becomes ready later. */
+export async function startNode(start: NodeStart): Promise<ClusterNode> {
+  const { box, facility, place: node, leases, images, options, signal } = start;
+  await mountDisk(box, node, options.diskMiB ?? DEFAULT_DISK_MIB);
+  makeCgroup(start.cgroup);
+  const runtime = await startRuntime({ box, facility, node, leases, signal });
+  const importImages = async (): Promise<void> => {
+    for (const archive of images) await control({ box, facility, node }, ['images', 'import', archive]);
+  };
+  await importImages();
+  const logind = await startLogind({ box, facility, node: node.name });
+  let kubelet: Daemon | null = null;
+  const launch = (): void => {
+    kubelet = startKubelet({ ...start, node, bus: logind.address });
+  };
+  launch();
+  if (options.shutdownGraceSeconds !== undefined) await logind.whenListenedTo(signal);
+  const ballast = join(node.disk, 'ballast');
+  return {
+    name: node.name,
+    fillDisk: async (freeMiB) => {
+      const [, free] = (await box.run(['df', '--block-size=1MiB', '--output=avail', node.disk])).trim().split('\n');
+      await box.run(['fallocate', '--length', `${Number(free) - freeMiB}MiB`, ballast]);
+    },
+    freeDisk: async () => void (await box.run(['rm', '-f', ballast])),
+    importImages,
+    announceShutdown: (isComing) => logind.announce(isComing),
+    stopKubelet: async () => {
+      await kubelet?.stop();
+      kubelet = null;
+    },
+    startKubelet: launch,
+    hopeless: () => runtime.ended() ?? kubelet?.ended() ?? null,
+  };
+}
+
+/** Waits until the node takes pods, with all it is to offer. */
+export async function whenReady(api: KubeApi, node: ClusterNode, { resources = {} }: NodeOptions, signal?: AbortSignal): Promise<void> {
+  const path = `/api/v1/nodes/${node.name}`;
+  const waiting = { signal, hopeless: () => node.hopeless() };
+  await eventually(`node ${node.name}`, async () => ((await isReady(api, path)) ? true : null), waiting);
+  if (Object.keys(resources).length === 0) return;
+  const amounts = Object.fromEntries(Object.entries(resources).map(([name, amount]) => [name, String(amount)]));
+  await api.patch(`${path}/status`, { status: { capacity: amounts } });
+  const offers = async (): Promise<true | null> => {
+    const allocatable = ((await api.get(path))?.status?.allocatable ?? {}) as Readonly<Record<string, string>>;
+    return Object.entries(amounts).every(([name, amount]) => allocatable[name] === amount) ? true : null;
+  };
+  await eventually(`the resources of node ${node.name}`, offers, waiting);
+}
+
+async function isReady(api: KubeApi, path: string): Promise<boolean> {
+  const node: KubeObject | null = await api.get(path);
+  const conditions = (node?.status?.conditions ?? []) as readonly { readonly type: string; readonly status: string }[];
+  const taints = (node?.spec?.taints ?? []) as readonly { readonly key: string }[];
+  const isHeldBack = taints.some(({ key }) => key === 'node.kubernetes.io/not-ready');
+  return !isHeldBack && conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+}
+
+async function mountDisk(box: Box, node: NodePlace, mib: number): Promise<void> {
+  const image = join(node.folder, 'disk.img');
+  mkdirSync(node.disk, { recursive: true });
+  writeFileSync(image, '', { mode: 0o600 });
+  truncateSync(image, mib * 2 ** 20);
+  await box.run(['mkfs.ext4', '-q', '-m', '0', image]);
+  // The device is released with the mount, and the mount with the box.
+  await box.run(['mount', '-o', 'loop', image, node.disk]);
+}
