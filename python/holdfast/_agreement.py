@@ -44,6 +44,9 @@ class Channel:
         """Whether each rank was given a folder of the same save; the same on all of them that come to this place."""
         raise NotImplementedError
 
+    def close(self) -> None:
+        """Lets go of everything; nothing may be on its way."""
+
 
 class Agreement:
     """Tells all ranks at the same step that a save is due as soon as one of them wants it.

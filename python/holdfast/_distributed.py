@@ -109,6 +109,15 @@ class _Gloo(Channel):
         except (RuntimeError, ValueError) as error:
             raise Broken(_first_line(error)) from None
 
+    def close(self) -> None:
+        # Its threads must be gone before the interpreter is: one that still holds a tensor of ours then would abort the process. Never with something
+        # on its way, for which this would wait.
+        group, self._group, self._sent, self._work = self._group, None, None, None
+        try:
+            self._dist.destroy_process_group(group)
+        except (RuntimeError, ValueError, AssertionError) as error:
+            log.debug("the group of the ranks was gone already: %s", error)
+
     def _numbers(self, values: Sequence[int]) -> Any:
         # Named, because a trainer may have made another device or type the default.
         return self._torch.tensor(list(values), dtype=self._torch.int64, device="cpu")

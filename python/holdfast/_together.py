@@ -110,11 +110,15 @@ class Together:
     def settle(self) -> None:
         """The loop is over; what is still on its way between the ranks must not keep them from ending."""
         agreement, self._agreement = self._agreement, None
-        if agreement is not None:
-            try:
-                agreement.settle()
-            except Broken as error:
-                log.debug("the last agreement came to nothing: %s", error)
+        if agreement is None or self._channel is None:
+            return
+        try:
+            agreement.settle()
+        except Broken as error:
+            log.debug("the last agreement came to nothing: %s", error)
+            return
+        channel, self._channel = self._channel, None
+        channel.close()
 
     def _part(self, error: Broken) -> None:
         self._agreement = None

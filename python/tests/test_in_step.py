@@ -42,6 +42,10 @@ class Voting(WireChannel):
     def __init__(self, wire, rank, store, within=30.0):
         super().__init__(wire, rank)
         self.store, self.within = store, within
+        self.is_closed = False
+
+    def close(self):
+        self.is_closed = True
 
     def is_unanimous(self, place, given):
         return _ballot.is_unanimous(self.store, _ballot.Place(place, self.wire.world, self.within), given)
@@ -128,6 +132,12 @@ class Ranks(unittest.TestCase):
 
     def test_all_save_when_all_were_given_a_folder(self):
         self.assertEqual(self.train(25), [[(10, True), (20, True)]] * WORLD)
+
+    def test_nothing_is_left_between_ranks_that_have_finished_but_what_may_still_be_on_its_way(self):
+        for channel, is_closed in ((Voting, True), (Parting, False)):
+            self.gather(channel, (10, 10))
+            self.train(1)
+            self.assertEqual([one.is_closed for one in self.channels], [is_closed] * WORLD)
 
     def test_none_saves_when_a_supervisor_dies_before_it_answers(self):
         supervisor = self.supervisors[1]

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import unittest
+import weakref
 
 try:
     import torch
@@ -41,7 +42,9 @@ def train(rank, port, path):
                 if "holdfast-unkept" not in folder.name:
                     kept.append(step)
         assert gradient.tolist() == [float(WORLD)] * 4, gradient
+    group = weakref.ref(run._together._channel._group)
     run.finish()
+    assert group() is None, "the group of the ranks outlives the run, and its threads the interpreter"
     print(json.dumps([saved, kept]), flush=True)
     dist.destroy_process_group()
 
