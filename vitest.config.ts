@@ -1,7 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** A test that starts processes may wait for a busy machine; one that does not must be quick. */
+/** A test that starts processes may wait for a busy machine. */
 const PROCESS_TIMEOUT_MS = 60_000;
+/** A unit test takes milliseconds, but some start a thread or a process, which takes seconds where much else goes on. */
+const UNIT_TIMEOUT_MS = 30_000;
 /** Against hangs alone: the longest takes four minutes by itself, and more than twice that beside other work. */
 const CRASH_TIMEOUT_MS = 30 * 60_000;
 const STORE_TIMEOUT_MS = 5 * 60_000;
@@ -26,6 +28,8 @@ export default defineConfig({
           // Unit tests keep no state in modules, so they may share them: several times faster.
           isolate: false,
           pool: 'threads',
+          testTimeout: UNIT_TIMEOUT_MS,
+          hookTimeout: UNIT_TIMEOUT_MS,
         },
       },
       {

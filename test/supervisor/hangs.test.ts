@@ -11,7 +11,8 @@ describe('a trainer that hangs', () => {
   it('shows the stacks of its threads, is reported once, and is left alone', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
-    const run = new Supervised({ args: ['--dir', dir, '--hang', '1s', '--grace', '3s'], command: trainerCommand('hangs', 'sdk') });
+    // Longer than a busy machine takes for the few steps before.
+    const run = new Supervised({ args: ['--dir', dir, '--hang', '3s', '--grace', '3s'], command: trainerCommand('hangs', 'sdk') });
     // Where it stands, in its own words on its own standard error.
     await run.line(/most recent call first/);
     await run.line(/File ".*trainer\.py", line \d+ in wait_for_ever/);

@@ -95,7 +95,7 @@ describe('the live status', () => {
 
   it('says 503 to a health check while the trainer hangs', async () => {
     using folder = tempFolder();
-    const args = ['--dir', join(folder.path, 'run'), '--status', '127.0.0.1:0', '--hang', '1s', '--grace', '3s'];
+    const args = ['--dir', join(folder.path, 'run'), '--status', '127.0.0.1:0', '--hang', '3s', '--grace', '3s'];
     const run = new Supervised({ args, command: trainerCommand('hangs', 'sdk') });
     const origin = originIn(await run.line(/status on http/));
     await run.line(/the trainer seems to hang/);
