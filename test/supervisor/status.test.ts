@@ -44,7 +44,8 @@ describe('the live status', () => {
     const run = new Supervised({ args, command: trainerCommand('ignores', 'sdk') });
     const origin = originIn(await run.line(/status on http/));
     await run.line(/sealed step 200 /);
-    const status = await until(origin, ({ flush, progress }) => flush !== null && progress?.stepsPerSecond != null);
+    // While it waits for a save before to be sealed nobody can tell whether it hangs.
+    const status = await until(origin, ({ flush, progress, hang }) => flush !== null && progress?.stepsPerSecond != null && hang !== null);
     expect(status).toMatchObject({
       schema: 'holdfast.status/1',
       attempt: 1,
