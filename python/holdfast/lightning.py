@@ -53,7 +53,8 @@ class HoldfastCallback(Callback):  # type: ignore[misc]
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self._last_step = trainer.global_step
         self._take_over_loaders(trainer)
-        if self.run is not None and self.run.is_attached:
+        # Also on a rank that the supervisor does not answer: it must not end in another way than the others.
+        if self.run is not None and self.run._is_supervised:
             _end_at_sigterm(trainer)
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:

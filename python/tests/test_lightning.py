@@ -1,6 +1,7 @@
 import contextlib
 import logging
 import os
+import signal
 import tempfile
 import unittest
 import warnings
@@ -74,9 +75,9 @@ class Lightning(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def fit(self, dataset, resume=None, epochs=3, **options):
+    def fit(self, dataset, resume=None, epochs=3, protocol="holdfast.sdk/1", **options):
         """What a run sees that saves at every step; and its saves."""
-        supervisor = FakeSupervisor(resume=resume, every_steps=1)
+        supervisor = FakeSupervisor(resume=resume, every_steps=1, protocol=protocol)
         torch.manual_seed(1 if resume is None else 99)
         model = Model()
         quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
@@ -133,6 +134,18 @@ class Lightning(unittest.TestCase):
         with mock.patch(f"{__name__}.HoldfastCallback", Watched):
             self.fit(Items(), epochs=1, plugins=[AsyncCheckpointIO()])
         self.assertEqual(there, [(True, True)] * 4)
+
+    def test_a_rank_that_the_supervisor_does_not_answer_ends_at_sigterm_as_the_others_do(self):
+        handlers = []
+
+        class Watching(HoldfastCallback):
+            def on_train_batch_end(self, *args):
+                handlers.append(signal.getsignal(signal.SIGTERM))
+
+        before = signal.getsignal(signal.SIGTERM)
+        with mock.patch(f"{__name__}.HoldfastCallback", Watching), self.assertLogs("holdfast", "WARNING"):
+            self.fit(Items(), epochs=1, protocol="holdfast.sdk/9")
+        self.assertEqual(handlers, [before] * 4)
 
     def test_lightning_has_its_own_way_to_save_back_also_after_an_error(self):
         class Failing(HoldfastCallback):
