@@ -27,7 +27,7 @@ class Wire:
 
     def take(self, number):
         with self.changed:
-            if not self.changed.wait_for(lambda: len(self.rounds.get(number, {})) == self.world, timeout=10):
+            if not self.changed.wait_for(lambda: len(self.rounds.get(number, {})) == self.world, timeout=60):
                 raise Broken("a rank did not come")
             return [self.rounds[number][rank] for rank in range(self.world)]
 

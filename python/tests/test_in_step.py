@@ -39,7 +39,7 @@ class MemoryStore:
 
 
 class Voting(WireChannel):
-    def __init__(self, wire, rank, store, within=30.0):
+    def __init__(self, wire, rank, store, within=60.0):
         super().__init__(wire, rank)
         self.store, self.within = store, within
         self.is_closed = False
