@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Kubernetes, etcd and CoreDNS from their Go modules and unpacks Debian's containerd, runc, CNI plugins and static busybox, once, into a cache
 # folder named for the hash of what is built; prints the folder. Nothing is installed on the system. With `--find` nothing is built: it only says
-# where the finished folder is; with `--packages` only the packages are unpacked. What is missing is named on standard error, with exit code 1.
+# where the finished folder is. What is missing is named on standard error, with exit code 1.
 # Cold it takes minutes on two idle cores and about 3 GiB of Go's own caches; a build that was killed goes on where it was.
 set -euo pipefail
 
@@ -22,18 +22,6 @@ need() {
   exit 1
 }
 
-# Under another name first, so that a killed download is never taken for a whole one; whoever comes first wins.
-unpack() {
-  [[ -e $folder/packages/complete ]] && return
-  need apt-get dpkg-deb
-  local unfinished="$folder/packages.$$.unfinished"
-  rm -rf "$unfinished"
-  mkdir -p "$unfinished"
-  (cd "$unfinished" && apt-get download "${packages[@]}" >&2 && for package in ./*.deb; do dpkg-deb --extract "$package" .; done && rm ./*.deb)
-  touch "$unfinished/complete"
-  mv --no-target-directory "$unfinished" "$folder/packages" 2> /dev/null || rm -rf "$unfinished"
-}
-
 # module folder, package, name of the program
 build() {
   [[ -x $folder/bin/$3 ]] && return
@@ -44,28 +32,21 @@ build() {
 }
 
 folder="$cache/kubernetes-$(inputs | sha256sum | cut -c1-12)"
-case ${1:-} in
-  --find)
-    if [[ ! -e $folder/complete ]]; then
-      printf 'Kubernetes is not built yet: test/kubernetes/setup.sh builds it\n' >&2
-      exit 1
-    fi
-    printf '%s\n' "$folder"
-    exit 0
-    ;;
-  --packages)
-    unpack
-    printf '%s\n' "$folder/packages"
-    exit 0
-    ;;
-esac
+is_complete() { [[ -e $folder/complete && -e $folder/packages/complete ]]; }
 
-if [[ ! -e $folder/complete ]]; then
+if [[ ${1:-} == --find ]] && ! is_complete; then
+  printf 'Kubernetes is not built yet: test/kubernetes/setup.sh builds it\n' >&2
+  exit 1
+fi
+
+if ! is_complete; then
   mkdir -p "$folder/bin"
   # Whoever comes second waits for the first one's build.
   exec 9> "$folder/.lock"
   flock 9
-  unpack
+  need apt-get dpkg-deb
+  unpacked="$("$here/../support/setup-mount-tools.sh" "${packages[@]}")"
+  ln --symbolic --force --no-dereference "$unpacked" "$folder/packages"
   export CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false'
   version="$(awk '$1 == "k8s.io/kubernetes" { print $2 }' "$here/go/go.mod")"
   IFS=. read -r major minor _ <<< "${version#v}"
