@@ -5,11 +5,13 @@ import { SUBJECTS } from './injection/subjects.ts';
 import type { Tally } from './injection/tally.ts';
 import { cutPower } from './power/cuts.ts';
 import { findTorch } from './power/framework-saves.ts';
+import { tryEveryMutation } from './states/every-mutation.ts';
+import { tryEveryState } from './states/every-state.ts';
 import { runRounds } from './writers/rounds.ts';
 
 /**
- * `npm run crash:long -- --part writers|injections|cuts --count 2000 --seed 1`: the long runs whose figures stand in docs/crash-proof.md. The
- * count is of rounds, of injections, or of power cuts of each file system. `--subject save` (several) injects into these only, `--drawn` only at drawn
+ * `npm run crash:long -- --part writers|injections|cuts|states --count 2000 --seed 1`: the long runs whose figures stand in docs/crash-proof.md. The
+ * count is of rounds, of injections, or of power cuts of each file system; states and mutations are always all. `--subject save` (several) injects into these only, `--drawn` only at drawn
  * uses, as many in each phase. It fails on a bad outcome, and when it was too short to have looked at everything (`missing`), and tells which.
  */
 const { values } = parseArgs({
@@ -51,14 +53,22 @@ async function cut(count: number, rng: Rng) {
   return { faults, byFileSystem };
 }
 
+async function enumerate() {
+  return { ...(await tryEveryState()), mutations: await tryEveryMutation() };
+}
+
 function runPart(count: number, rng: Rng) {
   switch (values.part) {
     case 'injections':
       return inject(count, rng);
     case 'cuts':
       return cut(count, rng);
-    default:
+    case 'states':
+      return enumerate();
+    case 'writers':
       return runRounds(count, rng);
+    default:
+      throw new Error(`--part is writers, injections, cuts or states, not ${JSON.stringify(values.part)}`);
   }
 }
 

@@ -38,6 +38,14 @@ export interface Made {
   readonly end: End['end'];
 }
 
+interface Tried {
+  readonly made: Made;
+  readonly faults: readonly string[];
+}
+
+/** A fault that came to another use than was meant is tried again: what the process does besides shifts the count now and then. */
+const MAX_TRIES = 4;
+
 export interface CampaignResult {
   /** Pairs of a use of a call and a fault that it can give. */
   readonly possible: number;
@@ -53,7 +61,8 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
   const [made, faults]: [Made[], string[]] = [[], []];
   for (const planned of options.choose?.(possible) ?? possible) {
     if (options.signal?.aborted === true) break;
-    const tried = (await campaign.inject(planned)) ?? (await campaign.inject(planned));
+    let tried: Tried | null = null;
+    for (let tries = 0; tried === null && tries < MAX_TRIES; tries++) tried = await campaign.inject(planned);
     if (tried === null) continue;
     made.push(tried.made);
     faults.push(...tried.faults);
@@ -101,7 +110,7 @@ class Campaign implements AsyncDisposable {
   }
 
   /** Null when the fault came to nothing that counts: the threads of a process do not always do the same in the same order. */
-  async inject(planned: Planned): Promise<{ readonly made: Made; readonly faults: readonly string[] } | null> {
+  async inject(planned: Planned): Promise<Tried | null> {
     const { subject, shape } = this.#options;
     const { call, nth, fault } = planned;
     const tried = await this.#traced(planned.thread, injectArgument(planned));
