@@ -70,6 +70,7 @@ export class Life implements SdkListener, SaveEvents {
   #isTold = false;
   readonly #attached = Promise.withResolvers<void>();
   #hasToldWorld = false;
+  #hasToldMissing = false;
   #waiting: ((outcome: SaveOutcome) => void)[] = [];
   #leaving: (() => void)[] = [];
 
@@ -126,7 +127,7 @@ export class Life implements SdkListener, SaveEvents {
 
   /** Nobody was here, and now somebody comes: the first workers of this life, or others that their launcher has started again. */
   #startWorkers(): void {
-    this.#isTold = this.#hasToldWorld = false;
+    this.#isTold = this.#hasToldWorld = this.#hasToldMissing = false;
     if (this.#isFirst) {
       this.#isFirst = false;
       return;
@@ -239,6 +240,15 @@ export class Life implements SdkListener, SaveEvents {
     const predicted =
       write === null || seal === null ? null : { medianMs: write.medianMs + seal.medianMs, p95Ms: write.p95Ms + seal.p95Ms };
     this.#life.book.record({ kind: 'save-started', save: save.save, step: save.step, reason, predicted });
+    this.#tellMissing(save);
+  }
+
+  /** A trainer may attach in some ranks alone, which then write everything; one that means to attach in all of them must hear that it has not. */
+  #tellMissing({ step, worldSize }: Save): void {
+    const world = this.ranks.all[0]?.world ?? worldSize;
+    if (worldSize >= world || this.#hasToldMissing) return;
+    this.#hasToldMissing = true;
+    this.#life.book.warn(`of ${world} ranks only ${worldSize} attached: step ${step} will hold nothing of the others`);
   }
 
   onHandedOver(): void {}

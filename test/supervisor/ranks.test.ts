@@ -63,6 +63,15 @@ describe('all ranks of a node under one supervisor', () => {
     expect(second.stdout).toContain(`start 0 ${step + 1} `);
   });
 
+  it('that are not all attached are told once, with the first save that holds nothing of the others', async () => {
+    using folder = tempFolder();
+    const alone = ['python3', RANKS, '1', '200', '0', String(WORLD)];
+    const { code, stderr } = await new Supervised({ args: ['--dir', join(folder.path, 'run'), '--every', '40steps'], command: alone })
+      .ended;
+    expect(code).toBe(0);
+    expect(stderr.match(/of 3 ranks only.*/g)).toEqual(['of 3 ranks only 1 attached: step 40 will hold nothing of the others']);
+  });
+
   it('lose no checkpoint when one of them is killed: the others are not left waiting, and all start again', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
