@@ -7,7 +7,7 @@ import { tempFolder } from '../../../test/support/temp-folder.ts';
 import { crc32c, hex32 } from '../../core/checksums.ts';
 import { VirtualClock } from '../../core/clock.ts';
 import { PART_BYTES } from '../store/manifest.ts';
-import { limitRate, UNLIMITED } from './rate-limit.ts';
+import { limitRate, type RateLimit, UNLIMITED } from './rate-limit.ts';
 import { BlockPool, RangeWriter } from './range-writer.ts';
 
 const SIZE = PART_BYTES + 1_234_567;
@@ -28,11 +28,7 @@ async function writerIn(folder: string, offset = 0) {
 
 /** Puts bytes in as a connection does that reads so many at a time. */
 async function put(writer: RangeWriter, from: Buffer, step: number): Promise<void> {
-  for (let at = 0; at < from.length; ) {
-    const count = from.copy(writer.room(), 0, at, Math.min(from.length, at + step));
-    at += count;
-    await writer.filled(count);
-  }
+  for (let at = 0; at < from.length; at += step) await writer.write(from.subarray(at, at + step));
 }
 
 it.each([1000, 70_001, SIZE])('writes what is put into it at its place, %i bytes at a time, and sums it up by parts', async (step) => {
@@ -46,29 +42,12 @@ it.each([1000, 70_001, SIZE])('writes what is put into it at its place, %i bytes
   expect(readFileSync(join(folder.path, 'file')).subarray(1000).equals(bytes)).toBe(true);
 });
 
-it('takes bytes from somebody else’s memory as well', async () => {
+it('takes no more than was asked for', async () => {
   using folder = tempFolder();
   await using way = await writerIn(folder.path);
-  for (let at = 0; at < SIZE; at += 65_536) await way.writer.write(bytes.subarray(at, at + 65_536));
-  await way.writer.flush();
-  expect(way.writer.sums).toEqual(sums);
-  expect(readFileSync(join(folder.path, 'file')).equals(bytes)).toBe(true);
+  await put(way.writer, bytes, 65_536);
   await expect(way.writer.write(Buffer.from('x'))).rejects.toThrow('more bytes than were asked for');
-});
-
-it('bytes that come although they were asked to wait are put over no others', async () => {
-  using folder = tempFolder();
-  await using way = await writerIn(folder.path);
-  let waits = 0;
-  for (let at = 0; at < SIZE; ) {
-    const count = bytes.copy(way.writer.room(), 0, at, Math.min(SIZE, at + 16_384));
-    at += count;
-    if (way.writer.filled(count) !== null) waits++;
-  }
-  expect(waits).toBeGreaterThan(0);
-  await way.writer.flush();
-  expect(way.writer.sums).toEqual(sums);
-  expect(readFileSync(join(folder.path, 'file')).equals(bytes)).toBe(true);
+  await way.writer.close();
 });
 
 it('nothing of an earlier try lands on a later one', async () => {
@@ -76,13 +55,7 @@ it('nothing of an earlier try lands on a later one', async () => {
   await using way = await writerIn(folder.path);
   for (let tries = 0; tries < 5; tries++) {
     // Wrong bytes, some of which are still on their way to the file when the next try begins.
-    const wrong = Buffer.alloc(3_000_000, tries + 1);
-    for (let at = 0; at < wrong.length; ) {
-      const count = wrong.copy(way.writer.room(), 0, at);
-      at += count;
-      const wait = way.writer.filled(count);
-      if (wait !== null) break;
-    }
+    await way.writer.write(Buffer.alloc(3_000_000, tries + 1));
     way.writer.restart();
   }
   await put(way.writer, bytes, 300_000);
@@ -101,12 +74,26 @@ it('a file that cannot be written is told at the end at the latest', async () =>
   await way.writer.close();
 });
 
-it('bytes whose rate is limited are asked for one by one', async () => {
+it.each([
+  ['a large range', true, {}],
+  ['a small range', false, { size: 1000 }],
+  ['a limited rate', false, { limit: limitRate(1000, new VirtualClock()) }],
+  ['a range of which an ordinary answer has brought some', false, { isBegun: true }],
+])('%s may be written by others: %j', async (_, expected, { size = SIZE, limit = UNLIMITED, isBegun = false }: Partial<Offer>) => {
   using folder = tempFolder();
-  const handle = await open(join(folder.path, 'file'), 'w+');
-  const options = { blocks: new BlockPool(), signal: new AbortController().signal, onBytes: () => {} };
-  const range = { offset: 0, size: SIZE };
-  expect(new RangeWriter(handle, range, { ...options, limit: UNLIMITED }).direct).toBeDefined();
-  expect(new RangeWriter(handle, range, { ...options, limit: limitRate(1000, new VirtualClock()) }).direct).toBeUndefined();
-  await handle.close();
+  await using handle = await open(join(folder.path, 'file'), 'w+');
+  const options = { blocks: new BlockPool(), signal: new AbortController().signal, onBytes: () => {}, limit };
+  const writer = new RangeWriter(handle, { offset: 0, size }, options);
+  if (isBegun) {
+    await writer.write(Buffer.from('some'));
+    writer.restart();
+  }
+  expect(writer.file !== undefined).toBe(expected);
+  await writer.close();
 });
+
+interface Offer {
+  readonly size: number;
+  readonly limit: RateLimit;
+  readonly isBegun: boolean;
+}

@@ -3,11 +3,13 @@ import { crc32c, hex32 } from '../../core/checksums.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { PART_BYTES } from '../store/manifest.ts';
 import type { RangeSink } from './backend.ts';
-import type { DirectSink } from './http/raw-get.ts';
+import type { SinkFile } from './http/client.ts';
 import { type RateLimit, UNLIMITED } from './rate-limit.ts';
 
 /** What is written at a time. Parts of a seal end where a block does. */
 const BLOCK_BYTES = 512 * 1024;
+/** What is smaller is not worth a thread. */
+const LARGE_BYTES = 1024 * 1024;
 /** So many of a transfer are on their way to the file before it is made to wait. */
 const BLOCKS = 4;
 
@@ -32,11 +34,12 @@ export interface RangeWriterOptions {
 }
 
 /** Writes what comes into the file, at its place, and sums it up part by part. */
-export class RangeWriter implements RangeSink, DirectSink {
+export class RangeWriter implements RangeSink {
   received = 0;
   sums: string[] = [];
   #sum = 0;
   #held = 0;
+  #isUsed = false;
   #block: Buffer;
   /** Blocks on their way to the file. Their memory is nobody's before they are there: connections do not always stop at once when told to. */
   readonly #writing = new Set<Promise<void>>();
@@ -54,8 +57,15 @@ export class RangeWriter implements RangeSink, DirectSink {
   }
 
   /** A limited rate is kept by asking before every piece, which only {@link write} can. */
-  get direct(): DirectSink | undefined {
-    return this.#options.limit === UNLIMITED ? this : undefined;
+  get file(): SinkFile | undefined {
+    // What an earlier try has written here may still be on its way.
+    if (this.#options.limit !== UNLIMITED || this.#range.size < LARGE_BYTES || this.#isUsed) return undefined;
+    return {
+      fd: this.#handle.fd,
+      offset: this.#range.offset,
+      onBytes: (bytes) => this.#took(bytes),
+      onDone: (sums) => void (this.sums = [...sums]),
+    };
   }
 
   /** A new try: what came before is void. What is still being written of it is left alone, and nothing is written before that is done. */
@@ -69,26 +79,18 @@ export class RangeWriter implements RangeSink, DirectSink {
     this.#held = 0;
   }
 
-  room(): Buffer {
-    return this.#block.subarray(this.#held);
-  }
-
-  filled(count: number): Promise<void> | null {
-    this.#held += count;
-    this.received += count;
-    this.#options.onBytes(count);
-    if (this.#held === BLOCK_BYTES || this.received === this.#range.size) this.#writeOut();
-    return this.#writing.size < BLOCKS ? null : Promise.race(this.#writing);
-  }
-
   async write(bytes: Buffer): Promise<void> {
     if (this.received + bytes.length > this.#range.size)
       throw new HoldfastError('REMOTE_INVALID', { message: 'the store sent more bytes than were asked for' });
+    this.#isUsed = true;
     await this.#options.limit.take(bytes.length, this.#options.signal);
     for (let at = 0; at < bytes.length; ) {
-      const count = bytes.copy(this.room(), 0, at);
+      const count = bytes.copy(this.#block.subarray(this.#held), 0, at);
       at += count;
-      await this.filled(count);
+      this.#held += count;
+      this.#took(count);
+      if (this.#held === BLOCK_BYTES || this.received === this.#range.size) this.#writeOut();
+      if (this.#writing.size >= BLOCKS) await Promise.race(this.#writing);
     }
   }
 
@@ -102,6 +104,11 @@ export class RangeWriter implements RangeSink, DirectSink {
   async close(): Promise<void> {
     await Promise.allSettled([this.#before, ...this.#writing]);
     this.#options.blocks.give(this.#block);
+  }
+
+  #took(bytes: number): void {
+    this.received += bytes;
+    this.#options.onBytes(bytes);
   }
 
   #writeOut(): void {

@@ -5,7 +5,7 @@ import { RequestFailure } from '../failure.ts';
 import { type Body, bodySize, sendBody } from './body.ts';
 import type { Routes } from './connect.ts';
 import { hostHeader, type Origin } from './origin.ts';
-import type { DirectSink } from './raw-get.ts';
+import type { FilePlace } from './ranges/messages.ts';
 import { http, https } from './runtime-http.ts';
 
 export interface HttpRequest {
@@ -27,8 +27,14 @@ export interface HttpRequest {
 
 export interface BodySink {
   write(bytes: Buffer): Promise<void>;
-  /** Where exactly the expected bytes can be put without a copy. */
-  readonly direct?: DirectSink | undefined;
+  /** The file that exactly the expected bytes can be written to without passing through here. */
+  readonly file?: SinkFile | undefined;
+}
+
+export interface SinkFile extends FilePlace {
+  readonly onBytes: (bytes: number) => void;
+  /** All of it is in the file; these are the checksums of its parts. */
+  readonly onDone: (sums: readonly string[]) => void;
 }
 
 export interface HttpResponse {
@@ -141,9 +147,12 @@ async function exchange(request: HttpRequest, { routes, idleMs, signal }: Exchan
 /** Null when it cannot be done this way; nothing has been put into the sink then. */
 async function readDirectly(request: HttpRequest, { routes, ...options }: Exchange): Promise<HttpResponse | null> {
   const { method, origin, path, headers, sink, expectedBytes: size } = request;
-  if (sink?.direct === undefined || size === undefined || method !== 'GET' || !routes.to(origin).isDirect) return null;
-  const isRead = await routes.raw.get({ origin, path, headers, size, sink: sink.direct }, options);
-  return isRead ? { status: 206, headers: {}, body: Buffer.alloc(0) } : null;
+  if (sink?.file === undefined || size === undefined || method !== 'GET' || !routes.to(origin).isDirect) return null;
+  const { fd, offset, onBytes, onDone } = sink.file;
+  const sums = await routes.ranges.get({ origin, path, headers, size, fd, offset }, { ...options, onBytes });
+  if (sums === null) return null;
+  onDone(sums);
+  return { status: 206, headers: {}, body: Buffer.alloc(0) };
 }
 
 async function receive(response: IncomingMessage, { sink, maxBytes = MAX_BODY, method }: HttpRequest): Promise<HttpResponse> {

@@ -6,7 +6,7 @@ import * as tls from 'node:tls';
 import { HoldfastError } from '../../../core/errors.ts';
 import { printable } from '../../../core/printable.ts';
 import { hostHeader, type Origin, parseOrigin } from './origin.ts';
-import { RawConnections } from './raw-get.ts';
+import { RangeThreads } from './ranges/threads.ts';
 import { http, https } from './runtime-http.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -28,7 +28,7 @@ export interface Route {
 export interface Routes {
   to(origin: Origin): Route;
   /** For large answers from places that are reached directly. */
-  readonly raw: RawConnections;
+  readonly ranges: RangeThreads;
   close(): void;
 }
 
@@ -93,9 +93,9 @@ export function createRoutes(env: Env): Routes {
     const secure = { ...options, ...(ca === null ? {} : { ca: [...ca] }) };
     return { agent: proxy === null ? new https.Agent(secure) : new TunnelAgent(proxy, secure), proxy: null, isDirect };
   };
-  const raw = new RawConnections(ca);
+  const ranges = new RangeThreads(ca);
   return {
-    raw,
+    ranges,
     to(origin) {
       const key = `${origin.protocol}//${hostHeader(origin)}`;
       const route = made.get(key) ?? make(origin);
@@ -105,7 +105,7 @@ export function createRoutes(env: Env): Routes {
     close() {
       for (const { agent } of made.values()) agent.destroy();
       made.clear();
-      raw.close();
+      ranges.close();
     },
   };
 }

@@ -1,31 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
+import { plainHead as plain, serve } from '../../../../test/support/raw-server.ts';
 import { type DirectSink, RawConnections } from './raw-get.ts';
-
-/** A server that answers every head with what it is told to, and remembers the heads. */
-async function serve(answer: (socket: Socket, count: number) => void) {
-  const heads: string[] = [];
-  const sockets: Socket[] = [];
-  const server = createServer((socket) => {
-    sockets.push(socket);
-    socket.on('error', () => {});
-    socket.on('data', (bytes) => {
-      heads.push(bytes.toString('latin1'));
-      answer(socket, heads.length);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    heads,
-    sockets,
-    origin: { protocol: 'http:', host: '127.0.0.1', port: (server.address() as AddressInfo).port } as const,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
-    },
-  };
-}
 
 /** Takes bytes in rooms of a size, and makes the sender wait after each that is full. */
 class Collector implements DirectSink {
@@ -55,7 +31,6 @@ class Collector implements DirectSink {
 }
 
 const options = { idleMs: 10_000, signal: new AbortController().signal };
-const plain = (size: number): string => `HTTP/1.1 206 Partial Content\r\nContent-Length: ${size}\r\nX-Other: y\r\n\r\n`;
 
 async function get(server: Awaited<ReturnType<typeof serve>>, size: number, sink: DirectSink, connections = new RawConnections(null)) {
   const { origin } = server;

@@ -1,0 +1,23 @@
+import type { RawGet } from '../raw-get.ts';
+
+/** A part of an open file that the answer to a request is written to. */
+export interface FilePlace {
+  /** Open in this process, on whichever thread, until the answer is there. */
+  readonly fd: number;
+  readonly offset: number;
+}
+
+/** A request whose answer goes into a file: plain data, which can be handed to a thread. */
+export type RangeRequest = Omit<RawGet, 'sink'> & FilePlace;
+
+export type ToThread =
+  | { readonly type: 'get'; readonly id: number; readonly request: RangeRequest; readonly idleMs: number }
+  | { readonly type: 'stop'; readonly id: number };
+
+/** Each request is answered once, when nothing is written for it any more; bytes are told on the way. */
+export type FromThread =
+  | { readonly type: 'bytes'; readonly id: number; readonly bytes: number }
+  | { readonly type: 'done'; readonly id: number; readonly sums: readonly string[] }
+  /** The answer was not the plain one that was expected; nothing was written. */
+  | { readonly type: 'other'; readonly id: number }
+  | { readonly type: 'failed'; readonly id: number; readonly code: string | null; readonly message: string };

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { plainHead, serve } from '../../../../../test/support/raw-server.ts';
+import { tempFolder } from '../../../../../test/support/temp-folder.ts';
+import { crc32c, hex32 } from '../../../../core/checksums.ts';
+import { PART_BYTES } from '../../../store/manifest.ts';
+import { RangeThreads } from './threads.ts';
+
+const OFFSET = 1000;
+const idleMs = 60_000;
+
+/** Threads, a file for them, and a server that answers as it is told to. */
+async function setUp(folder: string, answer: (socket: Socket, count: number) => void) {
+  const server = await serve(answer);
+  const path = join(folder, 'file');
+  const handle: FileHandle = await open(path, 'w+');
+  const threads = new RangeThreads(null, 2);
+  const told = { bytes: 0 };
+  return {
+    path,
+    threads,
+    told,
+    get: (size: number, { signal = new AbortController().signal, fd = handle.fd } = {}) =>
+      threads.get(
+        { origin: server.origin, path: '/', headers: {}, size, fd, offset: OFFSET },
+        { idleMs, signal, onBytes: (bytes) => void (told.bytes += bytes) },
+      ),
+    async [Symbol.asyncDispose]() {
+      threads.close();
+      await handle.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+it('an answer lies in the file, at its place, and its parts are summed up', async () => {
+  using folder = tempFolder();
+  const body = randomBytes(PART_BYTES + 1_234_567);
+  await using way = await setUp(folder.path, (socket) => {
+    socket.write(plainHead(body.length));
+    socket.write(body);
+  });
+  const parts = [body.subarray(0, PART_BYTES), body.subarray(PART_BYTES)];
+  expect(await way.get(body.length)).toEqual(parts.map((part) => hex32(crc32c(part))));
+  expect(way.told.bytes).toBe(body.length);
+  expect(readFileSync(way.path).subarray(OFFSET).equals(body)).toBe(true);
+});
+
+it('an answer that is not the plain one is told as such, and nothing is written', async () => {
+  using folder = tempFolder();
+  await using way = await setUp(folder.path, (socket) => socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 3\r\n\r\nabc'));
+  expect(await way.get(3)).toBeNull();
+  expect(readFileSync(way.path)).toHaveLength(0);
+});
+
+it('a connection that breaks has the same code as anywhere', async () => {
+  using folder = tempFolder();
+  await using way = await setUp(folder.path, (socket) => socket.end(`${plainHead(1000)}abc`));
+  await expect(way.get(1000)).rejects.toMatchObject({ code: 'ECONNRESET' });
+});
+
+it('a file that cannot be written is told, also when only the end of it cannot', async () => {
+  using folder = tempFolder();
+  await using way = await setUp(folder.path, (socket) => socket.write(`${plainHead(3)}abc`));
+  await using unwritable = await open(way.path, 'r');
+  await expect(way.get(3, { fd: unwritable.fd })).rejects.toMatchObject({ code: 'EBADF' });
+});
+
+it('ends when it is told to, for the reason that was given, and others go on', async () => {
+  using folder = tempFolder();
+  const stop = new AbortController();
+  await using way = await setUp(folder.path, (socket, count) => {
+    if (count === 1) stop.abort(new Error('enough'));
+    else socket.write(`${plainHead(3)}abc`);
+  });
+  await expect(way.get(3, { signal: stop.signal })).rejects.toThrow('enough');
+  expect(await way.get(3)).toHaveLength(1);
+});
+
+it('what a thread was asked for when it ended is not waited for', async () => {
+  using folder = tempFolder();
+  await using way = await setUp(folder.path, () => way.threads.close());
+  await expect(way.get(3)).rejects.toMatchObject({ code: 'INTERNAL' });
+});

@@ -1,0 +1,38 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemCode, toError } from '../../../../core/errors.ts';
+import { RawConnections } from '../raw-get.ts';
+import { FileSink } from './file-sink.ts';
+import type { FromThread, ToThread } from './messages.ts';
+
+/** A thread that receives, sums up and writes ranges of files, several at a time. */
+const port = parentPort;
+if (port === null) throw new Error('ranges/worker.ts runs only as a worker thread');
+
+const { ca } = workerData as { readonly ca: readonly string[] | null };
+const connections = new RawConnections(ca);
+const stops = new Map<number, AbortController>();
+
+port.on('message', (message: ToThread) => {
+  if (message.type === 'stop') stops.get(message.id)?.abort(new Error('it was given up'));
+  else void answer(message);
+});
+
+async function answer({ id, request, idleMs }: ToThread & { readonly type: 'get' }): Promise<void> {
+  const { fd, offset, ...get } = request;
+  const stop = new AbortController();
+  stops.set(id, stop);
+  const sink = new FileSink({ fd, offset, size: get.size }, (bytes) => tell({ type: 'bytes', id, bytes }));
+  try {
+    const isWhole = await connections.get({ ...get, sink }, { idleMs, signal: stop.signal });
+    tell(isWhole ? { type: 'done', id, sums: sink.finish() } : { type: 'other', id });
+  } catch (thrown) {
+    tell({ type: 'failed', id, code: systemCode(thrown), message: toError(thrown).message });
+  } finally {
+    stops.delete(id);
+    sink.close();
+  }
+}
+
+function tell(message: FromThread): void {
+  port?.postMessage(message);
+}

@@ -1,0 +1,30 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+
+/** A server that answers every head with what it is told to, and remembers the heads. */
+export async function serve(answer: (socket: Socket, count: number) => void) {
+  const heads: string[] = [];
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      heads.push(bytes.toString('latin1'));
+      answer(socket, heads.length);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    heads,
+    sockets,
+    origin: { protocol: 'http:', host: '127.0.0.1', port: (server.address() as AddressInfo).port } as const,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** The head of the plain answer to a request for a range of this size. */
+export function plainHead(size: number): string {
+  return `HTTP/1.1 206 Partial Content\r\nContent-Length: ${size}\r\nX-Other: y\r\n\r\n`;
+}
