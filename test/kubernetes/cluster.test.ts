@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from './cluster/api.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
@@ -127,6 +128,25 @@ describe.skipIf(reason !== null)(`a real cluster${reason === null ? '' : ` (skip
     expect(await cluster.api.text(`${PODS}/leader/log`)).toBe(`${pod.status.podIP}\n`);
     await runPod(cluster, 'leaver', { command: ['python3', '-c', LEAVE] });
     expect(await cluster.api.text(`${PODS}/leaver/log`)).toBe('Network is unreachable\n');
+  });
+
+  it('runs a pod on while its kubelet is away, which finds it again when it is back', async () => {
+    const [first] = cluster.nodes;
+    const command = ['/busybox/sh', '-c', 'while [ ! -e /shared/go ]; do /busybox/sleep 0.1; done; echo > /shared/gone'];
+    const container = { name: 'main', image: BASE_IMAGE, imagePullPolicy: 'Never', command };
+    const volumes = [{ name: 'shared', hostPath: { path: cluster.shared } }];
+    const containers = [{ ...container, volumeMounts: [{ name: 'shared', mountPath: '/shared' }] }];
+    const spec = { restartPolicy: 'Never', nodeName: first?.name, containers, volumes };
+    await cluster.api.create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'waiting' }, spec });
+    const inPhase = (phase: string): Promise<true> =>
+      eventually(`the phase ${phase}`, async () => ((await cluster.api.get(`${PODS}/waiting`))?.status?.phase === phase ? true : null));
+    await inPhase('Running');
+    await first?.stopKubelet();
+    writeFileSync(join(cluster.shared, 'go'), '');
+    await eventually('the end of its process', () => (existsSync(join(cluster.shared, 'gone')) ? true : null));
+    expect((await cluster.api.get(`${PODS}/waiting`))?.status?.phase).toBe('Running');
+    first?.startKubelet();
+    await inPhase('Succeeded');
   });
 
   it('can have another beside it, which is taken down without a trace while the first lives on', async () => {

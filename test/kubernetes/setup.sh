@@ -18,14 +18,13 @@ need() {
   local missing=() tool
   for tool in "$@"; do command -v "$tool" > /dev/null || missing+=("$tool"); done
   [[ ${#missing[@]} -eq 0 ]] && return
-  printf 'missing on this machine: %s\n' "${missing[*]}" >&2
+  printf 'to build Kubernetes this machine lacks: %s\n' "${missing[*]}" >&2
   exit 1
 }
 
 # module folder, package, name of the program
 build() {
   [[ -x $folder/bin/$3 ]] && return
-  need go
   printf 'building %s\n' "$3" >&2
   (cd "$here/$1" && nice -n 10 go build -p 2 -trimpath -ldflags "$stamp" -o "$folder/bin/.$3.unfinished" "$2")
   mv "$folder/bin/.$3.unfinished" "$folder/bin/$3"
@@ -40,11 +39,11 @@ if [[ ${1:-} == --find ]] && ! is_complete; then
 fi
 
 if ! is_complete; then
+  need apt-get dpkg-deb flock go
   mkdir -p "$folder/bin"
   # Whoever comes second waits for the first one's build.
   exec 9> "$folder/.lock"
   flock 9
-  need apt-get dpkg-deb
   unpacked="$("$here/../support/setup-mount-tools.sh" "${packages[@]}")"
   ln --symbolic --force --no-dereference "$unpacked" "$folder/packages"
   export CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false'
