@@ -7,6 +7,7 @@ import { readLedger } from '../../src/ledger/reader.ts';
 import { ROOT, runProcess } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { killHard } from '../support/trainer-process.ts';
 import { FRAMEWORKS, familyOf, installFrameworks } from './support/python.ts';
 
 const GATE = join(FRAMEWORKS, 'adapters/gate');
@@ -112,7 +113,7 @@ async function killOnce(subject: Subject, place: Place, saved: number): Promise<
   return endingWith(run, place, async () => {
     const pids = await everyRank(run, subject);
     await run.line(new RegExp(`sealed step ${saved}\\b`));
-    process.kill(pids.at(-1) ?? 0, 'SIGKILL');
+    killHard(pids.at(-1) ?? 0);
     rmSync(place.gate);
     const { code, stdout, stderr } = await run.ended;
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });

@@ -1,42 +1,29 @@
-import { createServer } from 'node:net';
-import { once } from 'node:events';
-import { dirname, join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { lastGood } from '../../src/checkpoint/store/last-good.ts';
 import { readRun } from '../../src/checkpoint/store/store.ts';
-import { Supervised } from '../support/supervised.ts';
+import { freePort } from '../support/free-port.ts';
+import { supervisedRuns } from '../support/supervised-runs.ts';
+import type { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
-import { FRAMEWORKS, familyOf, installFrameworks } from './support/python.ts';
+import { DDP_TRAINER, findTorchrun, TORCHRUN_ENV } from './support/torchrun.ts';
 
-const SCRIPT = 'trainers/torchrun_ddp.py';
 const NODES = 2;
 /** After the last resume. */
 const STEPS = 500;
 
+const start = supervisedRuns();
 let torchrun: string;
-let running: Supervised[] = [];
-
-/** A port that nobody uses right now; both nodes meet there. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 /** One supervisor and one torchrun for each node, which find each other through torchrun's own rendezvous. */
 async function startNodes(dir: string, steps: number): Promise<readonly Supervised[]> {
   const port = await freePort();
   const launch = ['--nproc-per-node=1', '--rdzv-backend=c10d', `--rdzv-endpoint=127.0.0.1:${port}`, '--rdzv-id=job'];
-  const nodes = Array.from({ length: NODES }, (_, node) => {
+  return Array.from({ length: NODES }, (_, node) => {
     const args = ['--dir', dir, '--every', '1h', '--grace', '120s', '--nodes', String(NODES), '--node-rank', String(node)];
-    const command = [torchrun, `--nnodes=${NODES}`, ...launch, join(FRAMEWORKS, SCRIPT), String(steps)];
-    return new Supervised({ args, command, env: { OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '', HOLDFAST_NODE: `node-${node}` } });
+    const command = [torchrun, `--nnodes=${NODES}`, ...launch, DDP_TRAINER, String(steps)];
+    return start({ args, command, env: { ...TORCHRUN_ENV, HOLDFAST_NODE: `node-${node}` } });
   });
-  running = [...running, ...nodes];
-  return nodes;
 }
 
 /** What the ranks print at their end, of all nodes: the checksum of their weights. */
@@ -50,14 +37,7 @@ async function finishedOn(nodes: readonly Supervised[]): Promise<readonly string
 }
 
 beforeAll(async () => {
-  const python = (await installFrameworks([familyOf(SCRIPT)])).get(familyOf(SCRIPT)) ?? '';
-  torchrun = join(dirname(python), 'torchrun');
-});
-
-afterEach(async () => {
-  const left = running;
-  running = [];
-  await Promise.all(left.map((run) => run.end()));
+  torchrun = await findTorchrun();
 });
 
 describe('data-parallel training on two nodes, each with a torchrun and a supervisor of its own', () => {

@@ -1,25 +1,23 @@
-import { dirname, join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { readLedger } from '../../src/ledger/reader.ts';
-import { Supervised } from '../support/supervised.ts';
+import { supervisedRuns } from '../support/supervised-runs.ts';
+import type { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
-import { FRAMEWORKS, familyOf, installFrameworks } from './support/python.ts';
+import { killHard, trainerPid } from '../support/trainer-process.ts';
+import { DDP_TRAINER, findTorchrun, TORCHRUN_ENV } from './support/torchrun.ts';
 
-const SCRIPT = 'trainers/torchrun_ddp.py';
 const RANKS = 2;
 /** After the last resume; before it a run has no end of its own. */
 const STEPS = 500;
 const ENDLESS = 1_000_000;
-const ENV = { OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '' };
 
+const startRun = supervisedRuns();
 let torchrun: string;
-let running: Supervised[] = [];
 
 function start(dir: string, steps: number, args: readonly string[]): Supervised {
-  const command = [torchrun, '--standalone', `--nproc-per-node=${RANKS}`, join(FRAMEWORKS, SCRIPT), String(steps)];
-  const run = new Supervised({ args: ['--dir', dir, ...args], command, env: ENV });
-  running.push(run);
-  return run;
+  const command = [torchrun, '--standalone', `--nproc-per-node=${RANKS}`, DDP_TRAINER, String(steps)];
+  return startRun({ args: ['--dir', dir, ...args], command, env: TORCHRUN_ENV });
 }
 
 /** What the ranks of a run print at its end: the checksum of their weights. */
@@ -38,14 +36,7 @@ const sealedSteps = (dir: string) =>
   readLedger(dir).events.flatMap(({ event }) => (event.kind === 'save-ended' && event.outcome === 'sealed' ? [event.step] : []));
 
 beforeAll(async () => {
-  const python = (await installFrameworks([familyOf(SCRIPT)])).get(familyOf(SCRIPT)) ?? '';
-  torchrun = join(dirname(python), 'torchrun');
-});
-
-afterEach(async () => {
-  const left = running;
-  running = [];
-  await Promise.all(left.map((run) => run.end()));
+  torchrun = await findTorchrun();
 });
 
 describe('data-parallel training under a real torchrun', () => {
@@ -73,7 +64,7 @@ describe('data-parallel training under a real torchrun', () => {
     const run = start(dir, ENDLESS, ['--every', '100steps', '--restarts', '1', '--grace', '60s']);
     await run.line(/sealed step 100 /);
     const launchers = () => readLedger(dir).events.flatMap(({ event }) => (event.kind === 'trainer-started' ? [event.pid] : []));
-    process.kill(launchers()[0] ?? 0, 'SIGKILL');
+    killHard(await trainerPid(dir));
     // After a hundred steps or some hundreds: the ranks themselves refuse a state that is of another step.
     await run.line(/^start 0 [1-9]\d*01 /);
     run.signal('SIGTERM');
