@@ -1,4 +1,5 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from './cluster/api.ts';
@@ -30,6 +31,12 @@ try:
 except OSError as error:
     print(error.strerror)
 `;
+
+/** Where daemons of a cluster would leave something, if they could. */
+const outside = (): readonly string[] =>
+  ['/', '/etc', '/opt', '/usr', '/usr/libexec', '/var', '/var/lib', join(homedir(), '.kube')].flatMap((folder) =>
+    existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [],
+  );
 
 const seen = (cluster: Cluster, network: string): Traces => tracesOf({ folder: cluster.folder, cgroup: cgroupOf(cluster.id), network });
 
@@ -73,7 +80,9 @@ async function runPod(cluster: Cluster, name: string, { command, labels = {}, ..
 describe.skipIf(reason !== null)(`a real cluster${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   let cluster: Cluster;
   let network: string;
+  let before: readonly string[];
   beforeAll(async () => {
+    before = outside();
     cluster = await startCluster({
       nodes: [
         { labels: { disk: 'small' }, diskMiB: 300 },
@@ -160,5 +169,10 @@ describe.skipIf(reason !== null)(`a real cluster${reason === null ? '' : ` (skip
     expect(existsSync(other.folder)).toBe(false);
     expect(seen(cluster, network).loopDevices).toHaveLength(2);
     expect((await runPod(cluster, 'still-there', { command: ['/busybox/true'] })).status.phase).toBe('Succeeded');
+  });
+
+  it('writes nothing outside of its own folder', async () => {
+    await cluster.run([...cluster.kubectlCommand, 'get', 'pods']);
+    expect(outside()).toEqual(before);
   });
 });

@@ -12,6 +12,9 @@ import { eventually } from './wait.ts';
 const run = promisify(execFile);
 const OUTPUT_BYTES = 64 << 20;
 
+/** Sockets of device plugins, results of CNI, logs. */
+const OWN_FOLDERS = ['/run', '/var/lib', '/var/log'];
+
 /** What a kubelet would set for the whole machine; inside the box it sets these files instead, which hold what it wants. */
 const KERNEL_SETTINGS: Readonly<Record<string, string>> = {
   'vm/overcommit_memory': '1',
@@ -52,11 +55,14 @@ export class Box {
   readonly holder: ProcessIdentity;
   readonly #init: number;
   readonly #folder: string;
+  /** Nothing of the machine's, and a home of its own: what programs keep there goes with it. */
+  readonly #environment: Readonly<Record<string, string>>;
 
   private constructor(holder: number, init: number, folder: string) {
     this.holder = identify(holder);
     this.#init = init;
     this.#folder = folder;
+    this.#environment = { PATH: SYSTEM_PATH, HOME: folder };
   }
 
   static async make({ folder, init, prepare, isKept, whenHeld }: BoxOptions): Promise<Box> {
@@ -89,7 +95,7 @@ export class Box {
   /** Runs a command inside to its end, and gives its output. */
   async run(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
     const [program, ...args] = this.inside(command);
-    const { stdout } = await run(program, args, { cwd: '/', env: { PATH: SYSTEM_PATH, ...env }, maxBuffer: OUTPUT_BYTES });
+    const { stdout } = await run(program, args, { cwd: '/', env: { ...this.#environment, ...env }, maxBuffer: OUTPUT_BYTES });
     return stdout;
   }
 
@@ -99,7 +105,7 @@ export class Box {
     const output = openSync(log, 'a');
     const stdio: StdioOptions = ['ignore', output, output];
     const [program, ...args] = this.inside(command);
-    const child = spawn(program, args, { cwd: '/', env: { PATH: SYSTEM_PATH, HOME: '/root', ...env }, stdio, detached: true });
+    const child = spawn(program, args, { cwd: '/', env: { ...this.#environment, ...env }, stdio, detached: true });
     closeSync(output);
     child.on('error', () => {});
     child.unref();
@@ -120,7 +126,7 @@ export async function endHolder(holder: ProcessIdentity): Promise<void> {
   await eventually('the end of the processes in a cluster', () => (isThere(holder) || (init !== undefined && isThere(init)) ? null : true));
 }
 
-/** Inside, `/run` and `/var/log` are empty folders of its own, and the machine's settings cannot be changed. */
+/** Inside, the folders that daemons write to wherever they are told to live are empty ones of its own, and the machine's settings cannot be changed. */
 function hideTheMachine(folder: string): string[] {
   const settings = join(folder, 'kernel-settings');
   mkdirSync(settings, { recursive: true });
@@ -129,7 +135,7 @@ function hideTheMachine(folder: string): string[] {
     writeFileSync(file, `${value}\n`);
     return `if [ -e /proc/sys/${path} ]; then mount --bind '${file}' /proc/sys/${path}; fi`;
   });
-  return ['mount -t tmpfs tmpfs /run', 'mount -t tmpfs tmpfs /var/log', 'mkdir /run/netns', 'ip link set lo up', ...binds];
+  return [...OWN_FOLDERS.map((path) => `mount -t tmpfs tmpfs ${path}`), 'mkdir /run/netns', 'ip link set lo up', ...binds];
 }
 
 function endOf(child: ChildProcess, log: string): string | null {

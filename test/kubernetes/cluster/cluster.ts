@@ -73,7 +73,7 @@ async function startIn(
     shared,
     inside: (command) => box.inside(command),
     run: (command) => box.run(command),
-    kubectlCommand: [facility.program('kubectl'), `--kubeconfig=${controlPlane.kubeconfig}`],
+    kubectlCommand: [facility.program('kubectl'), `--kubeconfig=${controlPlane.kubeconfig}`, `--cache-dir=${at('kubectl-cache')}`],
     [Symbol.asyncDispose]: () => removeCluster(place),
   };
 }

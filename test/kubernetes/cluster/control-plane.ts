@@ -106,6 +106,7 @@ function startControllers(
         ...own,
         'service-account-private-key-file': at('accounts.key'),
         'root-ca-file': at('certificates/apiserver.crt'),
+        'flex-volume-plugin-dir': at('volume-plugins'),
         ...controllerManager,
       }),
     ]),
