@@ -1,37 +1,31 @@
 const POLYNOMIAL = 0x82f6_3b78;
 const SLICES = 8;
 
-/** Table k: what a byte does to the sum when k more bytes follow it. */
-const TABLES: readonly Int32Array[] = makeTables();
+type Tables = readonly [Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array];
+
+/** Table k: what a byte does to the sum when k more bytes follow it. Made when first needed, which is mostly never. */
+let tables: Tables | null = null;
 
 function makeTables(): Int32Array[] {
-  const tables = [
+  const made = [
     Int32Array.from({ length: 256 }, (_, byte) => {
       let crc = byte;
       for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ ((crc & 1) === 0 ? 0 : POLYNOMIAL);
       return crc;
     }),
   ];
-  const [first = new Int32Array()] = tables;
+  const [first = new Int32Array()] = made;
   for (let k = 1; k < SLICES; k++) {
-    const before = tables[k - 1] ?? first;
-    tables.push(before.map((value) => (first[value & 0xff] ?? 0) ^ (value >>> 8)));
+    const before = made[k - 1] ?? first;
+    made.push(before.map((value) => (first[value & 0xff] ?? 0) ^ (value >>> 8)));
   }
-  return tables;
+  return made;
 }
 
 /** CRC-32C in plain code, eight bytes at a time, for where native code cannot be loaded. */
 export function crc32cOf(bytes: Uint8Array, previous = 0): number {
-  const [t0, t1, t2, t3, t4, t5, t6, t7] = TABLES as readonly [
-    Int32Array,
-    Int32Array,
-    Int32Array,
-    Int32Array,
-    Int32Array,
-    Int32Array,
-    Int32Array,
-    Int32Array,
-  ];
+  tables ??= makeTables() as readonly Int32Array[] as Tables;
+  const [t0, t1, t2, t3, t4, t5, t6, t7] = tables;
   let crc = ~previous;
   let at = 0;
   const end = bytes.length - (bytes.length % SLICES);

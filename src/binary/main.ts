@@ -1,5 +1,5 @@
-import { setFlagsFromString } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
+import { setRuntimeFlags } from '../core/runtime-flags.ts';
 import { becomeFirstProcess } from './first-process.ts';
 import { WORKERS } from './workers.ts';
 
@@ -10,8 +10,7 @@ async function start(): Promise<void> {
     return;
   }
   becomeFirstProcess();
-  // As bin/holdfast has it, and why.
-  if (process.argv[2] === 'run') for (const flag of ['--no-maglev', '--invocation-count-for-turbofan=100000']) setFlagsFromString(flag);
+  setRuntimeFlags(process.argv[2]);
   const { runProcess } = await import('../cli/run-process.ts');
   await runProcess();
 }

@@ -4,6 +4,8 @@ import { version } from './version.ts';
 const [only, ...more] = process.argv.slice(2);
 if (only === '--version' && more.length === 0) process.stdout.write(`holdfast ${version()}\n`);
 else {
+  const { setRuntimeFlags } = await import('../core/runtime-flags.ts');
+  setRuntimeFlags(only);
   const { runProcess } = await import('./run-process.ts');
   await runProcess();
 }

@@ -18,14 +18,45 @@ export async function bundleProgram(): Promise<string> {
   const bundle = await rolldown({
     input: join(SOURCE, 'binary/main.ts'),
     platform: 'node',
-    plugins: [replaceModules(), nameWorkers(), placeModules()],
+    plugins: [replaceModules(), deferBuiltins(), nameWorkers(), placeModules()],
     logLevel: 'warn',
   });
-  const { output } = await bundle.generate({ format: 'cjs', codeSplitting: false, minify: false, comments: false });
+  const { output } = await bundle.generate({
+    format: 'cjs',
+    codeSplitting: false,
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+    comments: false,
+  });
   await bundle.close();
   const [program, ...rest] = output;
   if (rest.length > 0) throw new Error(`the program came in ${output.length} pieces, and must be one`);
-  return program.code;
+  return inAscii(program.code);
+}
+
+/** A single character beyond Latin-1 has V8 keep the whole text of a program in two bytes for each. */
+function inAscii(code: string): string {
+  const escaped = /\\[^\0-\x7f]/.exec(code);
+  if (escaped !== null) throw new Error(`a backslash before ${escaped[0].slice(1)} cannot be told from an escape of ours`);
+  return code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Parts of Node.js that few commands need; the bundler would load them, as all others, before the first line of the program. */
+const DEFERRED = ['node:http', 'node:readline', 'node:tls'];
+
+/** In place of such a part stands a module of its own, which is evaluated with the first one that imports it. */
+function deferBuiltins(): Plugin {
+  return {
+    name: 'defer-builtins',
+    resolveId: (source, importer) => (DEFERRED.includes(source) && importer !== deferred(source) ? deferred(source) : null),
+    load: (id) => {
+      const builtin = DEFERRED.find((name) => deferred(name) === id);
+      return builtin === undefined ? null : `module.exports = require(${JSON.stringify(builtin)});`;
+    },
+  };
+}
+
+function deferred(builtin: string): string {
+  return `\0deferred:${builtin}`;
 }
 
 /** A worker that is started by its URL is invisible to a bundler: the table of them is made here. */

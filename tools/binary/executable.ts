@@ -7,8 +7,8 @@ import { bundleProgram } from './bundle.ts';
 
 /** What Node.js looks for to know that it carries a program. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
-/** As bin/holdfast has them, and why. */
-const RUNTIME_OPTIONS = ['--max-semi-space-size=4', '--heap-growing-percent=50'];
+/** As bin/holdfast has it, and why. */
+const RUNTIME_OPTIONS = ['--max-semi-space-size=4'];
 
 /** Puts the program, its files and the runtime this runs on into one executable. */
 export async function buildExecutable(out: string): Promise<{ readonly bytes: number; readonly arch: string }> {
