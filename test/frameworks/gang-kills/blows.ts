@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { readLedger } from '../../../src/ledger/reader.ts';
 import { isAlive, type Supervised } from '../../support/supervised.ts';
+import { killHard } from '../../support/trainer-process.ts';
 
 /** One life of the run that is about to be struck. */
 export interface Struck {
@@ -12,14 +13,6 @@ export interface Struck {
 }
 
 export const GRACE_MS = 3000;
-
-export function kill(pid: number): void {
-  try {
-    if (pid > 1) process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has just ended by itself.
-  }
-}
 
 /** Everything that lives and was started by a supervisor of this run, the launcher and its ranks. */
 export function startedIn(dir: string): readonly number[] {
@@ -36,34 +29,44 @@ function environmentOf(pid: number): readonly string[] {
   }
 }
 
-/** The launcher of the newest life. */
-function launcherOf(dir: string): number {
+/** The launcher of this life, and its ranks; no launcher while it has not started or is not recorded yet. */
+function familyIn(dir: string): { readonly launcher: number | null; readonly ranks: readonly number[] } {
+  const started = startedIn(dir);
   const pids = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'trainer-started' ? [event.pid] : []));
-  return pids.at(-1) ?? 0;
+  const launcher = pids.at(-1) ?? 0;
+  return started.includes(launcher) ? { launcher, ranks: started.filter((pid) => pid !== launcher) } : { launcher: null, ranks: [] };
 }
 
 /** The ranks first: what they would do without a supervisor nobody can keep. */
 function killAll({ run, dir }: Struck): void {
-  for (const pid of startedIn(dir)) kill(pid);
+  for (const pid of startedIn(dir)) killHard(pid);
   run.kill();
 }
 
-function killRank({ dir, chance }: Struck): void {
-  const launcher = launcherOf(dir);
-  const ranks = startedIn(dir).filter((pid) => pid !== launcher);
-  kill(ranks[Math.floor(chance() * ranks.length)] ?? launcher);
+function killRank({ dir, chance }: Struck): boolean {
+  const { ranks } = familyIn(dir);
+  const rank = ranks[Math.floor(chance() * ranks.length)];
+  if (rank !== undefined) killHard(rank);
+  return rank !== undefined;
 }
 
-/** What is done to a life. What outlives it is ended by whoever strikes, when the next life has begun. */
-export const BLOWS: Readonly<Record<string, (struck: Struck) => Promise<void> | void>> = {
+function killLauncher({ dir }: Struck): boolean {
+  const { launcher } = familyIn(dir);
+  if (launcher !== null) killHard(launcher);
+  return launcher !== null;
+}
+
+/** What is done to a life; false when there is nobody yet to do it to. What outlives it is ended by whoever strikes, when the next life has begun. */
+export const BLOWS: Readonly<Record<string, (struck: Struck) => Promise<boolean> | boolean>> = {
   'SIGKILL to a rank': killRank,
-  'SIGKILL to the launcher': ({ dir }) => kill(launcherOf(dir)),
-  'SIGKILL to the supervisor': ({ run }) => run.kill(),
-  'SIGKILL to all': killAll,
+  'SIGKILL to the launcher': killLauncher,
+  'SIGKILL to the supervisor': ({ run }) => (run.kill(), true),
+  'SIGKILL to all': (struck) => (killAll(struck), true),
   'SIGTERM, and SIGKILL to all some time later': async (struck) => {
     void struck.run.end();
     await struck.sleep(struck.chance() * GRACE_MS);
     killAll(struck);
+    return true;
   },
-  'SIGTERM, and the whole grace': ({ run }) => void run.end(),
+  'SIGTERM, and the whole grace': ({ run }) => (void run.end(), true),
 };

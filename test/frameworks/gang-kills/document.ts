@@ -1,19 +1,45 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MOST_LOST, type Tally } from './strike.ts';
+import { ROOT } from '../../support/run-process.ts';
+import { EVERY } from './struck-run.ts';
+import { MOST_LOST, type Tally, together } from './tally.ts';
 
-/** Where the figures of the last long run lie. */
-export const RESULTS = join(import.meta.dirname, 'results.json');
+/** Where the figures of the long runs lie, and the page that is made of them. */
+const RESULTS = join(import.meta.dirname, 'results.json');
+const PAGE = join(ROOT, 'docs/kill-proof.md');
+
+/** So many kills are to be survived. */
+const AIM = 1000;
 
 export interface KillResult extends Tally {
-  readonly seed: number;
+  /** Of the runs, each of which had some strands at once. */
+  readonly seeds: readonly number[];
   readonly steps: number;
   readonly seconds: number;
   readonly day: string;
 }
 
-/** The page about the last long run. */
-export function renderKills(result: KillResult): string {
-  const { kills, finished, resumes, lost, faults, byBlow, byWorld, seed, steps, seconds, day } = result;
+/** What the runs before have found; null when there were none. */
+function readResult(): KillResult | null {
+  if (!existsSync(RESULTS)) return null;
+  const kept = JSON.parse(readFileSync(RESULTS, 'utf8')) as Omit<KillResult, 'lost'> & { readonly lost: string };
+  return { ...kept, lost: kept.lost === '' ? [] : kept.lost.split(' ').map(Number) };
+}
+
+/** Keeps what a run has found, with what those before it have found or in its place, and writes the page. */
+export function keepResult(own: KillResult, isAdded: boolean): void {
+  const before = isAdded ? readResult() : null;
+  const result =
+    before === null
+      ? own
+      : { ...own, ...together([before, own]), seeds: [...before.seeds, ...own.seeds], seconds: before.seconds + own.seconds };
+  writeFileSync(RESULTS, `${JSON.stringify({ ...result, lost: result.lost.join(' ') }, null, 2)}\n`);
+  writeFileSync(PAGE, renderKills(result));
+}
+
+/** The page about the long runs. */
+function renderKills(result: KillResult): string {
+  const { kills, finished, resumes, lost, faults, byBlow, byWorld, byLaunch, seeds, steps, seconds, day } = result;
   const at = (quantile: number): number => lost[Math.min(lost.length - 1, Math.floor(quantile * lost.length))] ?? 0;
   const rows = (counts: Readonly<Record<string, number>>): string =>
     Object.entries(counts)
@@ -24,20 +50,22 @@ export function renderKills(result: KillResult): string {
 
 Written by \`npm run kills:long\`; not to be edited by hand. The suite \`test/frameworks/gang-kills\` runs a slice of it.
 
-A data-parallel trainer (DistributedDataParallel on gloo, dropout, AdamW) runs under \`holdfast run -- torchrun\` and saves every 40 steps, which here
-is a few times a second. It is struck at random moments: some while the launcher and its ranks come up, the others within the first 160
-steps. After each blow every byte of the last good checkpoint is compared. Every rank refuses a state that is not of its step. A run that comes to
-its end, ${steps} steps, is compared with one that was never interrupted, weights bit for bit, and followed by a new run.
+A data-parallel trainer (DistributedDataParallel on gloo, dropout, AdamW) runs under \`holdfast run -- torchrun\` and saves every ${EVERY} steps, which here
+is several times a second, into memory first. It is struck at random moments: some while the launcher and its ranks come up, the others within
+${4 * EVERY} steps of a start or a resume, at any moment of a save. After each blow every byte of the last good checkpoint is compared. Every rank refuses a
+state that is not of its step. A run that comes to its end, ${steps} steps, must have been finished by all of its ranks with the same weights, bit for
+bit, as one that was never interrupted, and is followed by a new run. That a trainer which forgets its optimizer at a resume is found out is a test
+of the suite.
 
 | | |
 |---|---|
-| kills | ${kills} |
+| kills | ${kills}${kills < AIM ? `; the aim is ${AIM}, and \`npm run kills:long -- --add\` adds to them` : ''} |
 | resumes from a checkpoint | ${resumes} |
 | bad resumes, bad checkpoints, steps lost again, other weights | ${faults.length} |
-| runs that came to their end and were compared | ${finished} |
+| runs that came to their end with the weights of one that was never interrupted | ${finished} |
 | steps that a resume had to make again: median, 95 %, most | ${at(0.5)}, ${at(0.95)}, ${lost.at(-1) ?? 0} |
 | most that it may be: the cadence and what is done while one save is sealed | ${MOST_LOST} |
-| day, seed, time | ${day}, ${seed}, ${seconds} s |
+| day, seeds, time | ${day}, ${seeds.join(' and ')}, ${seconds} s |
 
 | what was done | times |
 |---|---|
@@ -47,8 +75,14 @@ ${rows(byBlow)}
 |---|---|
 ${rows(byWorld)}
 
+| how torchrun starts its ranks | kills |
+|---|---|
+${rows(byLaunch)}
+
+## What is not covered
+
 When the supervisor alone is killed its trainer goes on, without anybody to save for it; it is ended when the next life has begun, so that both
-are there for a while. All ranks are on one machine; several nodes are held by the suites \`test/supervisor/gang.test.ts\` and
+are there for a while: what it does then is not counted as lost. All ranks are on one machine; several nodes are held by the suites \`test/supervisor/gang.test.ts\` and
 \`test/frameworks/gang.test.ts\`.
 `;
 }

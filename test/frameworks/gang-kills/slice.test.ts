@@ -1,30 +1,37 @@
-import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { realClock } from '../../../src/core/clock.ts';
 import { createRng } from '../../../src/core/rng.ts';
-import { familyOf, installFrameworks } from '../support/python.ts';
+import { findTorchrun } from '../support/torchrun.ts';
 import { BLOWS } from './blows.ts';
-import { strike, TRAINER } from './strike.ts';
+import { strike } from './strike.ts';
+import { LAUNCHES } from './struck-run.ts';
 
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? 7);
+const { signal } = new AbortController();
+const common = { worlds: [2], steps: 200, clock: realClock, signal };
 
 /** One of each kind that leaves something of its own behind. */
 const blows = ['SIGKILL to a rank', 'SIGKILL to the supervisor', 'SIGTERM, and SIGKILL to all some time later', 'SIGKILL to all'];
 let torchrun: string;
 
 beforeAll(async () => {
-  const family = familyOf(TRAINER);
-  torchrun = join(dirname((await installFrameworks([family])).get(family) ?? ''), 'torchrun');
+  torchrun = await findTorchrun();
 });
 
 describe('a run under a real torchrun that is killed again and again', () => {
   it(`resumes from a good step every time, loses no more than the cadence and one save, and ends with the right weights (seed ${SEED})`, async () => {
     expect(Object.keys(BLOWS)).toEqual(expect.arrayContaining(blows));
-    const { signal } = new AbortController();
-    const options = { torchrun, blows, count: blows.length, worlds: [2], steps: 400, rng: createRng(SEED), clock: realClock, signal };
-    const tally = await strike(options);
+    const launches = [LAUNCHES.programs];
+    const tally = await strike({ ...common, torchrun, launches, blows, count: blows.length, rng: createRng(SEED) });
     expect(tally.faults).toEqual([]);
     expect(tally.kills).toBe(blows.length);
     expect(tally.finished).toBeGreaterThan(0);
+  });
+
+  it('is found out when it forgets something of its state at a resume', async () => {
+    const launches = [LAUNCHES.forks];
+    const options = { ...common, torchrun, launches, blows: ['SIGKILL to all'], count: 1, isSealedFirst: true, manner: ['forgetful'] };
+    const tally = await strike({ ...options, rng: createRng(SEED) });
+    expect(tally).toMatchObject({ kills: 1, faults: [expect.stringMatching(/^2 ranks: weights .*, and /)] });
   });
 });

@@ -1,257 +1,205 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
 import { readRun } from '../../../src/checkpoint/store/store.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { Rng } from '../../../src/core/rng.ts';
-import { Supervised } from '../../support/supervised.ts';
-import { FRAMEWORKS } from '../support/python.ts';
-import { BLOWS, GRACE_MS, kill, startedIn } from './blows.ts';
+import type { Supervised } from '../../support/supervised.ts';
+import { killHard } from '../../support/trainer-process.ts';
+import { BLOWS, startedIn } from './blows.ts';
+import { EVERY, type Launch, type RunOptions, StruckRun } from './struck-run.ts';
+import { TallyBook, type Tally } from './tally.ts';
+import { weightsIn } from './weights.ts';
 
-export const TRAINER = 'trainers/torchrun_ddp.py';
-const EVERY = 40;
 /** Some fall while the launcher and the ranks come up, the others within some saves, at any moment of one. */
 const EARLY = 0.15;
 const STARTUP_MS = 3000;
 const MOST_STEPS = 4 * EVERY;
 const LOOK_MS = 5;
 const JITTER_MS = 100;
-/** A save is sealed while training goes on, and the next one waits for it: so many steps can be made meanwhile, and one more before the first save. */
-export const MOST_LOST = 2 * EVERY + 1;
 
-export interface StrikeOptions {
-  readonly torchrun: string;
+export interface StrikeOptions extends Pick<RunOptions, 'torchrun' | 'steps' | 'manner'> {
   /** Blows in the order in which they fall; drawn when left out. */
   readonly blows?: readonly string[];
   readonly count: number;
-  /** How many ranks a run may have. */
+  /** How many ranks a run may have, and how they may be started. */
   readonly worlds: readonly number[];
-  readonly steps: number;
+  readonly launches: readonly Launch[];
+  /** No blow falls on a life before it has sealed something. */
+  readonly isSealedFirst?: boolean;
   readonly rng: Rng;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onKill?: (kills: number, blow: string) => void;
 }
 
-/** What came of it. */
-export interface Tally {
-  readonly kills: number;
-  readonly byBlow: Readonly<Record<string, number>>;
-  readonly byWorld: Readonly<Record<string, number>>;
-  /** Runs that came to their end, each compared with one that was never interrupted. */
-  readonly finished: number;
-  readonly resumes: number;
-  /** Steps that had to be made again at each resume, in ascending order. */
-  readonly lost: readonly number[];
-  readonly faults: readonly string[];
-}
-
 /** Strikes runs of a real torchrun again and again, at random moments; a run that comes to its end is compared and followed by a new one. */
 export async function strike(options: StrikeOptions): Promise<Tally> {
   const striker = new Striker(options);
   try {
-    while (striker.kills < options.count && !options.signal.aborted) await striker.live(true);
+    while (striker.book.kills < options.count && !options.signal.aborted) await striker.live(true);
     await striker.finish();
   } finally {
     striker.clear();
   }
-  return striker.tally();
+  return striker.book.tally();
 }
 
-/** A run in a folder of its own. */
-interface Run {
-  readonly folder: string;
-  /** In memory, where saves go first. */
-  readonly stage: string;
-  readonly dir: string;
-  readonly world: number;
-  good: number;
-  /** The furthest step of the lives since the last resume, and what they were struck with. */
-  reached: number;
-  struck: readonly string[];
-  /** What an earlier life has left alive. */
-  orphans: readonly number[];
-  lives: number;
+/** One life. */
+interface Scene {
+  readonly run: StruckRun;
+  readonly life: Supervised;
+  readonly ended: AbortSignal;
 }
 
 class Striker {
+  readonly book = new TallyBook();
   readonly #options: StrikeOptions;
   readonly #twins = new Map<number, string>();
-  readonly #byBlow: Record<string, number> = {};
-  readonly #byWorld: Record<string, number> = {};
-  readonly #lost: number[] = [];
-  readonly #faults: string[] = [];
-  #run: Run | null = null;
-  #kills = 0;
-  #finished = 0;
-  #resumes = 0;
+  #run: StruckRun | null = null;
 
   constructor(options: StrikeOptions) {
     this.#options = options;
   }
 
-  get kills(): number {
-    return this.#kills;
-  }
-
-  tally(): Tally {
-    const lost = this.#lost.toSorted((a, b) => a - b);
-    const [kills, finished, resumes] = [this.kills, this.#finished, this.#resumes];
-    return { kills, byBlow: this.#byBlow, byWorld: this.#byWorld, finished, resumes, lost, faults: this.#faults };
-  }
-
   /** One life: to its end, or to a blow somewhere on the way. */
   async live(isStruck: boolean): Promise<void> {
-    const { rng, clock } = this.#options;
-    const run = (this.#run ??= this.#begin(this.#drawWorld()));
-    const life = this.#start(run);
-    const isEarly = isStruck && rng.next() < EARLY;
-    const first = isEarly ? await life.line(/attempt \d+ of the run/).then(() => -1) : await this.#begun(life, run);
-    for (const pid of run.orphans) kill(pid);
-    run.orphans = [];
-    if (first === null || !isStruck) return this.#end(run, await life.ended);
-    const ended = new AbortController();
-    void life.ended.then(() => ended.abort());
-    const until = isEarly ? -1 : first + rng.next() * MOST_STEPS;
-    while (reachedBy(run) < until && !ended.signal.aborted) await clock.sleep(LOOK_MS);
-    await clock.sleep(rng.next() * (isEarly ? STARTUP_MS : JITTER_MS), { signal: ended.signal }).catch(() => {});
-    if (ended.signal.aborted) return this.#end(run, await life.ended);
-    await this.#blow(run, life);
+    const run = (this.#run ??= this.#begin(this.#draw(this.#options.worlds), this.#draw(this.#options.launches)));
+    const life = run.start();
+    const over = new AbortController();
+    void life.ended.then(() => over.abort());
+    const scene = { run, life, ended: over.signal };
+    const isFallen = (await this.#comesTo(scene, isStruck)) && (await this.#blow(scene));
+    if (!isFallen) await this.#end(run, await life.ended);
   }
 
   /** Without further blows, to the end of the run that was struck last. */
   async finish(): Promise<void> {
-    while (this.#run !== null && this.#faults.length === 0) await this.live(false);
+    while (this.#run !== null && this.book.faults.length === 0) await this.live(false);
   }
 
   clear(): void {
     const run = this.#run;
     if (run === null) return;
-    for (const pid of startedIn(run.dir)) kill(pid);
-    remove(run);
+    for (const pid of startedIn(run.dir)) killHard(pid);
+    run.remove();
     this.#run = null;
   }
 
-  #drawWorld(): number {
-    const { worlds, rng } = this.#options;
-    return worlds[Math.floor(rng.next() * worlds.length)] ?? 2;
+  #draw<T>(list: readonly T[]): T {
+    return list[Math.floor(this.#options.rng.next() * list.length)] as T;
   }
 
-  #begin(world: number): Run {
-    const folder = mkdtempSync(join(tmpdir(), 'holdfast-kills-'));
-    const stage = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : folder, 'holdfast-kills-'));
-    return { folder, stage, dir: join(folder, 'run'), world, good: -1, reached: -1, struck: [], orphans: [], lives: 0 };
+  #begin(world: number, launch: Launch): StruckRun {
+    const { torchrun, steps, manner = [] } = this.#options;
+    return new StruckRun({ torchrun, steps, manner, world, launch });
   }
 
-  #start(run: Run): Supervised {
-    const { dir, world, folder, stage } = run;
-    run.lives++;
-    const { torchrun, steps } = this.#options;
-    const args = ['--dir', dir, '--every', `${EVERY}steps`, '--grace', `${GRACE_MS}ms`, '--stage', stage];
-    const script = [join(FRAMEWORKS, TRAINER), String(steps), reachedFile(run)];
-    const command = [torchrun, '--standalone', `--nproc-per-node=${world}`, ...script];
-    return new Supervised({ args, command, env: { OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '', TMPDIR: folder } });
+  /** The moment at which the blow shall fall; false when the life ends before, or none shall fall. */
+  async #comesTo(scene: Scene, isStruck: boolean): Promise<boolean> {
+    const { rng, clock } = this.#options;
+    const { run, life, ended } = scene;
+    const isEarly = isStruck && this.#isEarly();
+    const first = isEarly ? await stepOf(life, /attempt \d+ of the run/) : await this.#begun(scene);
+    endOrphans(run);
+    if (first === null || !isStruck) return false;
+    if (this.#options.isSealedFirst === true) await life.line(/sealed step/);
+    const until = isEarly ? -1 : first + rng.next() * MOST_STEPS;
+    while (run.reached() < until && !ended.aborted) await clock.sleep(LOOK_MS);
+    await clock.sleep(rng.next() * (isEarly ? STARTUP_MS : JITTER_MS), { signal: ended }).catch(() => {});
+    return !ended.aborted;
   }
 
-  /** The step that the life begins with; null when it ended before. */
-  async #begun(life: Supervised, run: Run): Promise<number | null> {
+  #isEarly(): boolean {
+    const { rng, isSealedFirst = false } = this.#options;
+    return !isSealedFirst && rng.next() < EARLY;
+  }
+
+  /** The step that the ranks begin with; null when the life ended before. */
+  async #begun({ run, life }: Scene): Promise<number | null> {
     const line = await life.line(/^(start|bad) /).catch(() => null);
     if (line === null) return null;
     const [word, , step] = line.split(' ');
-    if (word === 'bad') this.#faults.push(`a rank read what is not of its step: ${line}`);
+    if (word === 'bad') this.book.fault(`a rank read what is not of its step: ${line}`);
     // Further than what was sealed when it was struck: what lay in memory is sealed by the next life.
-    if (Number(step) <= run.good) this.#faults.push(`a life began with step ${step}, although step ${run.good} is a good one`);
-    if (Number(step) > 0) this.#resumes++;
-    this.#count(run, Number(step) - 1);
+    if (Number(step) <= run.good) this.book.fault(`a life began with step ${step}, although step ${run.good} is a good one`);
+    this.book.resumed(run, Number(step));
     return Number(step);
   }
 
-  async #blow(run: Run, life: Supervised): Promise<void> {
+  /** False when the life ended before anything could be done to it. */
+  async #blow({ run, life, ended }: Scene): Promise<boolean> {
     const { rng, clock, blows = [], onKill } = this.#options;
-    const names = Object.keys(BLOWS);
-    const blow = blows[this.kills] ?? names[Math.floor(rng.next() * names.length)] ?? '';
-    const sleep = async (ms: number): Promise<void> => clock.sleep(ms);
-    const before = reachedBy(run);
-    await BLOWS[blow]?.({ run: life, dir: run.dir, chance: () => rng.next(), sleep });
+    const blow = blows[this.book.kills] ?? this.#draw(Object.keys(BLOWS));
+    const strikeIt = (): Promise<boolean> | boolean =>
+      BLOWS[blow]?.({ run: life, dir: run.dir, chance: () => rng.next(), sleep: async (ms) => clock.sleep(ms) }) ?? true;
+    const before = run.reached();
+    while (!(await strikeIt())) {
+      if (ended.aborted) return false;
+      await clock.sleep(LOOK_MS);
+    }
+    run.struck = [...run.struck, blow];
     await life.died;
     run.orphans = startedIn(run.dir);
     // What a trainer does when its supervisor is dead nobody can keep.
-    run.reached = Math.max(run.reached, run.orphans.length > 0 ? before : reachedBy(run));
-    run.struck = [...run.struck, blow];
+    run.furthest = Math.max(run.furthest, run.orphans.length > 0 ? before : run.reached());
     run.good = await this.#look(run, blow);
-    this.#kills++;
-    this.#byBlow[blow] = (this.#byBlow[blow] ?? 0) + 1;
-    this.#byWorld[run.world] = (this.#byWorld[run.world] ?? 0) + 1;
-    onKill?.(this.kills, blow);
-  }
-
-  /** What the blows have cost, now that the run goes on from a step. */
-  #count(run: Run, from: number): void {
-    const lost = Math.max(0, run.reached - from);
-    if (run.struck.length > 0) this.#lost.push(lost);
-    if (lost > MOST_LOST)
-      this.#faults.push(`${run.struck.join(', ')}: step ${run.reached} was reached, and it goes on from ${from}: ${lost} steps lost`);
-    run.reached = -1;
-    run.struck = [];
+    this.book.struck(run, blow);
+    onKill?.(this.book.kills, blow);
+    return true;
   }
 
   /** The last good step, every byte compared; nothing that was ever sealed may have gone bad, and no step may be lost again. */
-  async #look(run: Run, blow: string): Promise<number> {
+  async #look(run: StruckRun, blow: string): Promise<number> {
     const { checkpoint, skipped } = await lastGood(readRun(run.dir), { level: 'deep', isReadOnly: true });
-    for (const { name, reason } of skipped) this.#faults.push(`${blow}: ${name} is sealed and bad: ${reason}`);
+    for (const { name, reason } of skipped) this.book.fault(`${blow}: ${name} is sealed and bad: ${reason}`);
     const step = checkpoint?.manifest.step ?? -1;
-    if (step < run.good) this.#faults.push(`${blow}: the last good step was ${run.good} and is ${step}`);
+    if (step < run.good) this.book.fault(`${blow}: the last good step was ${run.good} and is ${step}`);
     return step;
   }
 
-  async #end(run: Run, { code, stdout, stderr }: Awaited<Supervised['ended']>): Promise<void> {
+  async #end(run: StruckRun, { code, stdout, stderr }: Awaited<Supervised['ended']>): Promise<void> {
     this.clear();
-    const weights = weightsIn(stdout);
-    if (code !== 0) this.#faults.push(`a life that nobody struck ended with ${code}:\n${stderr.slice(-2000)}`);
-    else {
-      const twin = await this.#twin(run.world);
-      if (weights !== twin) this.#faults.push(`${run.world} ranks: weights ${weights}, and ${twin} in the run that was never interrupted`);
-    }
-    this.#finished++;
+    if (code !== 0) return this.book.fault(`a life that was not ended by a blow ended with ${code}:\n${stderr.slice(-4000)}`);
+    const found = weightsIn(stdout, run.world);
+    const twin = await this.#twin(run.world);
+    if ('fault' in found) this.book.fault(found.fault);
+    else if (found.weights !== twin)
+      this.book.fault(`${run.world} ranks: weights ${found.weights}, and ${twin} in the run that was never interrupted`);
+    else this.book.finished();
   }
 
   /** The weights of a run that was never interrupted. */
   async #twin(world: number): Promise<string> {
     const known = this.#twins.get(world);
     if (known !== undefined) return known;
-    const run = this.#begin(world);
+    const run = this.#begin(world, this.#options.launches[0] as Launch);
     try {
-      const { code, stdout, stderr } = await this.#start(run).ended;
-      if (code !== 0) this.#faults.push(`the run that nobody interrupts ended with ${code}:\n${stderr.slice(-2000)}`);
-      const weights = weightsIn(stdout);
-      this.#twins.set(world, weights);
-      return weights;
+      const { code, stdout, stderr } = await run.start().ended;
+      const found = weightsIn(stdout, world);
+      if (code !== 0 || 'fault' in found) {
+        this.book.fault(
+          `the run that nobody interrupts ended with ${code}${'fault' in found ? `: ${found.fault}` : ''}:\n${stderr.slice(-2000)}`,
+        );
+        return '';
+      }
+      this.#twins.set(world, found.weights);
+      return found.weights;
     } finally {
-      remove(run);
+      run.remove();
     }
   }
 }
 
-function remove({ folder, stage }: Run): void {
-  for (const path of [folder, stage]) rmSync(path, { recursive: true, force: true });
+/** What an earlier life has left alive, and what lives still. */
+function endOrphans(run: StruckRun): void {
+  const alive = new Set(run.orphans.length > 0 ? startedIn(run.dir) : []);
+  for (const pid of run.orphans) if (alive.has(pid)) killHard(pid);
+  run.orphans = [];
 }
 
-/** The checksums of all ranks, which are one. */
-function weightsIn(stdout: string): string {
-  const sums = stdout.split('\n').flatMap((line) => (line.startsWith('finished ') ? [line.split(' ')[2] ?? ''] : []));
-  return [...new Set(sums)].join(' and ');
-}
-
-/** A file for each life: one that outlives its supervisor must not speak for the next. */
-function reachedFile({ folder, lives }: Run): string {
-  return join(folder, `reached-${lives}`);
-}
-
-function reachedBy(run: Run): number {
-  try {
-    return Number(readFileSync(reachedFile(run)).readBigUInt64LE());
-  } catch {
-    return -1;
-  }
+/** Before the first step, once a line like this is there; null when the life ended before. */
+async function stepOf(life: Supervised, pattern: RegExp): Promise<number | null> {
+  return life.line(pattern).then(
+    () => -1,
+    () => null,
+  );
 }

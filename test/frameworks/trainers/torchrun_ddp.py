@@ -4,7 +4,8 @@ family: torch
 
 Prints the weights at the end, as bits, so that an interrupted run can be compared with one that never was. A state that is not of the step it
 is resumed as, or not of the rank that reads it, ends the rank with "bad". With a second argument, a file, its first eight bytes are the newest
-step of the first rank, so that whoever kills it knows how far it was. Lines are printed in one piece: the ranks share a pipe.
+step of the first rank, so that whoever kills it knows how far it was. With "forgetful" as the third it leaves out the optimizer when it loads. Lines
+are printed in one piece: the ranks share a pipe.
 
 The weights are the same bit for bit with any number of ranks because of ``find_unused_parameters=True``; without it with one or two alone.
 """
@@ -20,6 +21,7 @@ import holdfast
 
 TOTAL = int(sys.argv[1])
 REACHED = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT) if len(sys.argv) > 2 else None
+IS_FORGETFUL = sys.argv[3:] == ["forgetful"]
 
 torch.manual_seed(0)
 dist.init_process_group("gloo")
@@ -36,7 +38,8 @@ def load(folder):
     own = torch.load(folder / f"rng-{rank}.pt", weights_only=True)
     loaded.update(step=state["step"], own=own["step"])
     model.load_state_dict(state["model"])
-    optimizer.load_state_dict(state["optimizer"])
+    if not IS_FORGETFUL:
+        optimizer.load_state_dict(state["optimizer"])
     torch.set_rng_state(own["rng"])
 
 
