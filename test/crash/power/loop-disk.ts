@@ -25,9 +25,11 @@ export function syncDisk({ path }: LoopDisk): void {
 
 /** Copies the image; false when the device was written meanwhile, so that the copy is of no instant. */
 export function copyImage({ image }: LoopDisk): boolean {
-  const before = writeCounter(image);
+  const before = writesOf(image);
   execFileSync('cp', ['--sparse=always', image, `${image}-copy`]);
-  return writeCounter(image) === before;
+  const after = writesOf(image);
+  // A write that is on its way is counted when it has ended: the counters alone may stand still while it goes into the image.
+  return before.onTheWay === 0 && after.onTheWay === 0 && before.counters === after.counters;
 }
 
 /** Mounts the copy and lets somebody look at it. */
@@ -42,16 +44,15 @@ export async function lookAtCopy({ kind, image }: LoopDisk, look: (path: string)
   }
 }
 
-/** How often the device below the image was written. */
-function writeCounter(image: string): string {
+/** How often the device below the image was written or trimmed, and how many requests it works at. */
+function writesOf(image: string): { readonly counters: string; readonly onTheWay: number } {
   for (const name of readdirSync('/sys/block')) {
     const backing = join('/sys/block', name, 'loop/backing_file');
     if (!existsSync(backing) || readFileSync(backing, 'utf8').trim() !== image) continue;
-    return readFileSync(join('/sys/block', name, 'stat'), 'utf8')
+    const fields = readFileSync(join('/sys/block', name, 'stat'), 'utf8')
       .trim()
-      .split(/\s+/)
-      .slice(4, 9)
-      .join(' ');
+      .split(/\s+/);
+    return { counters: [...fields.slice(4, 8), ...fields.slice(11, 15)].join(' '), onTheWay: Number(fields[8]) };
   }
   throw new Error(`no loop device lies on ${image}`);
 }
