@@ -21,8 +21,8 @@ export interface BystanderWorld {
   readonly signal: AbortSignal;
 }
 
-/** By then the trainer is loading its own libraries, and waits for nobody here. */
-const SETTLED_MS = 2000;
+/** By then the trainer is loading its own libraries, and waits for nobody here; later also the search for a metadata service is over. */
+const SETTLED_MS = [2000, 20_000];
 
 /**
  * What goes on beside the lives of the trainer, from the first on: the metadata service, the status, the look at what is short. It begins when the trainer
@@ -42,12 +42,14 @@ export function startBystanders(world: BystanderWorld): void {
 
 /** For weeks there will be little to do, and what was needed to start is not needed then. */
 async function shrinkLater({ store, signal }: BystanderWorld): Promise<void> {
-  try {
-    await store.clock.sleep(SETTLED_MS, { signal });
-  } catch {
-    return;
+  for (const ms of SETTLED_MS) {
+    try {
+      await store.clock.sleep(ms, { signal });
+    } catch {
+      return;
+    }
+    shrinkMemory();
   }
-  shrinkMemory();
 }
 
 async function watchMetadataService({ options, store, book, notices, surroundings, rng, signal }: BystanderWorld): Promise<void> {
