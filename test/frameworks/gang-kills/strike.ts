@@ -141,6 +141,7 @@ class Striker {
     run.orphans = startedIn(run.dir);
     // What a trainer does when its supervisor is dead nobody can keep.
     run.furthest = Math.max(run.furthest, run.orphans.length > 0 ? before : run.reached());
+    run.atBlow = Math.max(run.atBlow, before);
     run.good = await this.#look(run, blow);
     this.book.struck(run, blow);
     onKill?.(this.book.kills, blow);

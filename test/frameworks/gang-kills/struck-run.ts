@@ -41,7 +41,8 @@ export class StruckRun {
   readonly #stage = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : this.#folder, 'holdfast-kills-'));
   readonly dir = join(this.#folder, 'run');
   good = -1;
-  /** The furthest step of the lives since the last resume, and what they were struck with. */
+  /** How far the lives since the last resume had come when the blow fell, and when they were over, and what they were struck with. */
+  atBlow = -1;
   furthest = -1;
   struck: readonly string[] = [];
   /** What an earlier life has left alive. */

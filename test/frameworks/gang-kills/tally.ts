@@ -54,11 +54,14 @@ export class TallyBook {
   /** What the blows have cost, now that the run goes on with a step. */
   resumed(run: StruckRun, step: number): void {
     if (step > 0) this.#resumes++;
-    const lost = Math.max(0, run.furthest - (step - 1));
-    if (run.struck.length > 0) this.#lost.push(lost);
-    if (lost > MOST_LOST)
-      this.fault(`${run.struck.join(', ')}: step ${run.furthest} was reached, and it goes on with ${step}: ${lost} steps lost`);
-    run.furthest = -1;
+    if (run.struck.length > 0) this.#lost.push(Math.max(0, run.furthest - (step - 1)));
+    // What is done after a notice, when a save was given up for want of time, is lost beyond that.
+    const bounded = run.atBlow - (step - 1);
+    if (bounded > MOST_LOST)
+      this.fault(
+        `${run.struck.join(', ')}: step ${run.atBlow} was reached before and ${run.furthest} in the end, and it goes on with ${step}`,
+      );
+    [run.atBlow, run.furthest] = [-1, -1];
     run.struck = [];
   }
 
