@@ -22,8 +22,9 @@ export interface KillResult extends Tally {
 /** What the runs before have found; null when there were none. */
 function readResult(): KillResult | null {
   if (!existsSync(RESULTS)) return null;
-  const kept = JSON.parse(readFileSync(RESULTS, 'utf8')) as Omit<KillResult, 'lost'> & { readonly lost: string };
-  return { ...kept, lost: kept.lost === '' ? [] : kept.lost.split(' ').map(Number) };
+  const kept = JSON.parse(readFileSync(RESULTS, 'utf8')) as Omit<KillResult, 'lost' | 'seeds'> & Readonly<Record<'lost' | 'seeds', string>>;
+  const numbers = (text: string): readonly number[] => (text === '' ? [] : text.split(' ').map(Number));
+  return { ...kept, lost: numbers(kept.lost), seeds: numbers(kept.seeds) };
 }
 
 /** Keeps what a run has found, with what those before it have found or in its place, and writes the page. */
@@ -33,7 +34,9 @@ export function keepResult(own: KillResult, isAdded: boolean): void {
     before === null
       ? own
       : { ...own, ...together([before, own]), seeds: [...before.seeds, ...own.seeds], seconds: before.seconds + own.seconds };
-  writeFileSync(RESULTS, `${JSON.stringify({ ...result, lost: result.lost.join(' ') }, null, 2)}\n`);
+  // Lists of numbers as text: a line each otherwise.
+  const kept = { ...result, lost: result.lost.join(' '), seeds: result.seeds.join(' ') };
+  writeFileSync(RESULTS, `${JSON.stringify(kept, null, 2)}\n`);
   writeFileSync(PAGE, renderKills(result));
 }
 
