@@ -50,7 +50,8 @@ type BucketLocation = Location & { readonly kind: 's3' | 'gs' };
 function connection({ env, clock, rng, signal, retries, deadlines }: StoreOptions) {
   const routes = createRoutes(env);
   const http = createHttpClient(routes, clock, deadlines);
-  return { http, clock, rng, signal, policy: retries ?? DEFAULT_RETRIES, close: () => routes.close() };
+  const ways = { expectRanges: () => routes.ranges.warm(), close: () => routes.close() };
+  return { ways, caller: { http, clock, rng, signal, policy: retries ?? DEFAULT_RETRIES } };
 }
 
 /** Where a bucket of which nothing is known is asked for first; the answer tells its region. */
@@ -87,7 +88,7 @@ function openS3({ url, bucket, prefix }: BucketLocation, options: StoreOptions):
   const place = { bucket, ...s3Settings(bucket, options, profile.settings) };
   const { region } = place;
   const attempts = maxAttempts(env['AWS_MAX_ATTEMPTS'] ?? profile.settings.get('max_attempts') ?? '');
-  const { close, ...caller } = connection({ ...options, retries: { ...(options.retries ?? DEFAULT_RETRIES), ...attempts } });
+  const { ways, caller } = connection({ ...options, retries: { ...(options.retries ?? DEFAULT_RETRIES), ...attempts } });
   const isExplicit = (options.profile ?? null) !== null;
   const credentials = keepFresh(options.clock, async () => {
     try {
@@ -100,7 +101,7 @@ function openS3({ url, bucket, prefix }: BucketLocation, options: StoreOptions):
     url,
     prefix,
     clock: options.clock,
-    close,
+    ...ways,
   });
 }
 
@@ -110,7 +111,7 @@ function openGcs({ url, bucket, prefix }: BucketLocation, options: StoreOptions)
   const address =
     options.endpoint ?? (emulator === '' ? 'https://storage.googleapis.com' : emulator.includes('://') ? emulator : `http://${emulator}`);
   const endpoint = parseEndpoint(address);
-  const { close, ...caller } = connection(options);
+  const { ways, caller } = connection(options);
   const token = keepFresh(clock, async () => {
     try {
       return await findGoogleToken(env, caller);
@@ -120,7 +121,7 @@ function openGcs({ url, bucket, prefix }: BucketLocation, options: StoreOptions)
   });
   // Only an emulator speaks without TLS, and it asks for no token; a real one must never go over a plain connection.
   const isEmulated = endpoint.protocol === 'http:';
-  return new GcsStore(new GcsClient({ ...caller, endpoint, token: isEmulated ? null : token }), { url, bucket, prefix, memory, close });
+  return new GcsStore(new GcsClient({ ...caller, endpoint, token: isEmulated ? null : token }), { url, bucket, prefix, memory, ...ways });
 }
 
 function parseEndpoint(text: string): Origin & { readonly path: string } {

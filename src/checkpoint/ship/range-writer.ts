@@ -63,6 +63,7 @@ export class RangeWriter implements RangeSink {
     return {
       fd: this.#handle.fd,
       offset: this.#range.offset,
+      partBytes: PART_BYTES,
       onBytes: (bytes) => this.#took(bytes),
       onDone: (sums) => void (this.sums = [...sums]),
     };

@@ -148,8 +148,8 @@ async function exchange(request: HttpRequest, { routes, idleMs, signal }: Exchan
 async function readDirectly(request: HttpRequest, { routes, ...options }: Exchange): Promise<HttpResponse | null> {
   const { method, origin, path, headers, sink, expectedBytes: size } = request;
   if (sink?.file === undefined || size === undefined || method !== 'GET' || !routes.to(origin).isDirect) return null;
-  const { fd, offset, onBytes, onDone } = sink.file;
-  const sums = await routes.ranges.get({ origin, path, headers, size, fd, offset }, { ...options, onBytes });
+  const { onBytes, onDone, ...place } = sink.file;
+  const sums = await routes.ranges.get({ origin, path, headers, size, ...place }, { ...options, onBytes });
   if (sums === null) return null;
   onDone(sums);
   return { status: 206, headers: {}, body: Buffer.alloc(0) };

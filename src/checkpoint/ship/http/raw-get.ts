@@ -1,5 +1,5 @@
 import * as net from 'node:net';
-import * as tls from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
 import { hostHeader, type Origin } from './origin.ts';
 
 /** Takes the bytes of an answer where they shall be in the end. */
@@ -70,6 +70,11 @@ function formatHead({ path, headers, origin }: RawGet): string | null {
   return all.every((line) => /^[\x20-\x7e]+$/.test(line)) ? `${all.join('\r\n')}\r\n\r\n` : null;
 }
 
+/** Loaded when it is needed: it takes as long as all the rest of a thread. */
+function secureConnect(options: ConnectionOptions): net.Socket {
+  return process.getBuiltinModule('node:tls').connect(options);
+}
+
 /** What is under way on a connection. */
 interface Exchange {
   readonly sink: DirectSink;
@@ -92,7 +97,7 @@ class Connection {
     const onread = { buffer: () => this.#room(), callback: (count: number) => this.#read(count) };
     const options = { host, port, noDelay: true, onread };
     const secure = { ...options, servername: net.isIP(host) === 0 ? host : '', ...(ca === null ? {} : { ca: [...ca] }) };
-    this.#socket = protocol === 'https:' ? tls.connect(secure as tls.ConnectionOptions) : net.connect(options as net.TcpNetConnectOpts);
+    this.#socket = protocol === 'https:' ? secureConnect(secure) : net.connect(options as net.TcpNetConnectOpts);
     this.#socket.on('error', (error) => this.#current?.end(error));
     this.#socket.on('timeout', () => this.#socket.destroy(Object.assign(new Error('nothing came for a while'), { code: 'ETIMEDOUT' })));
     this.#socket.on('close', () => this.#current?.end(Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' })));

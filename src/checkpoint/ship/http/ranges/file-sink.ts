@@ -1,6 +1,5 @@
 import { writeSync } from 'node:fs';
 import { crc32c, hex32 } from '../../../../core/checksums.ts';
-import { PART_BYTES } from '../../../store/manifest.ts';
 import type { DirectSink } from '../raw-get.ts';
 import type { FilePlace } from './messages.ts';
 
@@ -57,16 +56,16 @@ export class FileSink implements DirectSink {
   }
 
   #writeOut(): void {
-    const { fd, offset, size } = this.#place;
+    const { fd, offset, size, partBytes } = this.#place;
     const full = this.#block.subarray(0, this.#held);
     this.#sum = crc32c(full, this.#sum);
     for (let at = 0; at < full.length; ) at += writeSync(fd, full, at, full.length - at, offset + this.#written + at);
     this.#written += full.length;
     this.#held = 0;
-    if (this.#written % PART_BYTES !== 0 && this.#written !== size) return;
+    if (this.#written % partBytes !== 0 && this.#written !== size) return;
     this.#sums.push(hex32(this.#sum));
     this.#sum = 0;
     // Not after each block: a word to another thread costs as much as a tenth of one.
-    this.#onBytes(this.#written % PART_BYTES || PART_BYTES);
+    this.#onBytes(this.#written % partBytes || partBytes);
   }
 }

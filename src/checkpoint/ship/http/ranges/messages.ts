@@ -5,6 +5,8 @@ export interface FilePlace {
   /** Open in this process, on whichever thread, until the answer is there. */
   readonly fd: number;
   readonly offset: number;
+  /** Each so many bytes have a checksum of their own; a multiple of 1 MiB. */
+  readonly partBytes: number;
 }
 
 /** A request whose answer goes into a file: plain data, which can be handed to a thread. */
@@ -20,4 +22,11 @@ export type FromThread =
   | { readonly type: 'done'; readonly id: number; readonly sums: readonly string[] }
   /** The answer was not the plain one that was expected; nothing was written. */
   | { readonly type: 'other'; readonly id: number }
-  | { readonly type: 'failed'; readonly id: number; readonly code: string | null; readonly message: string };
+  | ({ readonly type: 'failed'; readonly id: number } & SystemFailure);
+
+/** Of an error, what whoever hears of it judges it by. */
+export interface SystemFailure {
+  readonly code: string | null;
+  readonly errno: number | null;
+  readonly message: string;
+}

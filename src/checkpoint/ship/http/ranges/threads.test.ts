@@ -26,7 +26,7 @@ async function setUp(folder: string, answer: (socket: Socket, count: number) => 
     told,
     get: (size: number, { signal = new AbortController().signal, fd = handle.fd } = {}) =>
       threads.get(
-        { origin: server.origin, path: '/', headers: {}, size, fd, offset: OFFSET },
+        { origin: server.origin, path: '/', headers: {}, size, fd, offset: OFFSET, partBytes: PART_BYTES },
         { idleMs, signal, onBytes: (bytes) => void (told.bytes += bytes) },
       ),
     async [Symbol.asyncDispose]() {

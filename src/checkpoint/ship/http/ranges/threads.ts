@@ -2,10 +2,12 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { HoldfastError } from '../../../../core/errors.ts';
 import type { RawOptions } from '../raw-get.ts';
-import type { FromThread, RangeRequest, ToThread } from './messages.ts';
+import type { FromThread, RangeRequest, SystemFailure, ToThread } from './messages.ts';
 
 /** More of them would have nothing to do before the network is full. */
 const MOST_THREADS = 8;
+/** So many are soon busy, however little there is to fetch. */
+const WARM_THREADS = 2;
 
 const PROGRAM = new URL(`./worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
@@ -32,6 +34,11 @@ export class RangeThreads {
     return this.#idlest().get(request, options);
   }
 
+  /** Some are started now: they are needed soon. */
+  warm(): void {
+    while (this.#threads.length < Math.min(WARM_THREADS, this.#most)) this.#start();
+  }
+
   close(): void {
     for (const thread of this.#threads.splice(0)) thread.close();
   }
@@ -39,10 +46,18 @@ export class RangeThreads {
   #idlest(): RangeThread {
     const [idlest] = this.#threads.toSorted((a, b) => a.busy - b.busy);
     if (idlest !== undefined && (idlest.busy === 0 || this.#threads.length >= this.#most)) return idlest;
+    return this.#start();
+  }
+
+  #start(): RangeThread {
     const thread: RangeThread = new RangeThread(this.#ca, () => this.#threads.splice(this.#threads.indexOf(thread), 1));
     this.#threads.push(thread);
     return thread;
   }
+}
+
+function asError({ code, errno, message }: SystemFailure): Error {
+  return Object.assign(new Error(message), code === null ? {} : { code }, errno === null ? {} : { errno });
 }
 
 interface Asked {
@@ -107,8 +122,7 @@ class RangeThread {
     if (message.type === 'bytes') asked.onBytes(message.bytes);
     else if (message.type === 'done') asked.resolve(message.sums);
     else if (message.type === 'other') asked.resolve(null);
-    else
-      asked.reject(message.code === null ? new Error(message.message) : Object.assign(new Error(message.message), { code: message.code }));
+    else asked.reject(asError(message));
   }
 
   #send(message: ToThread): void {

@@ -1,10 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { systemCode, toError } from '../../../../core/errors.ts';
 import { RawConnections } from '../raw-get.ts';
 import { FileSink } from './file-sink.ts';
-import type { FromThread, ToThread } from './messages.ts';
+import type { FromThread, SystemFailure, ToThread } from './messages.ts';
 
-/** A thread that receives, sums up and writes ranges of files, several at a time. */
+/** A thread that receives, sums up and writes ranges of files, several at a time. It is waited for at every start: it imports next to nothing. */
 const port = parentPort;
 if (port === null) throw new Error('ranges/worker.ts runs only as a worker thread');
 
@@ -18,19 +17,24 @@ port.on('message', (message: ToThread) => {
 });
 
 async function answer({ id, request, idleMs }: ToThread & { readonly type: 'get' }): Promise<void> {
-  const { fd, offset, ...get } = request;
+  const { fd, offset, partBytes, ...get } = request;
   const stop = new AbortController();
   stops.set(id, stop);
-  const sink = new FileSink({ fd, offset, size: get.size }, (bytes) => tell({ type: 'bytes', id, bytes }));
+  const sink = new FileSink({ fd, offset, partBytes, size: get.size }, (bytes) => tell({ type: 'bytes', id, bytes }));
   try {
     const isWhole = await connections.get({ ...get, sink }, { idleMs, signal: stop.signal });
     tell(isWhole ? { type: 'done', id, sums: sink.finish() } : { type: 'other', id });
   } catch (thrown) {
-    tell({ type: 'failed', id, code: systemCode(thrown), message: toError(thrown).message });
+    tell({ type: 'failed', id, ...factsOf(thrown as NodeJS.ErrnoException) });
   } finally {
     stops.delete(id);
     sink.close();
   }
+}
+
+/** Only facts: what they mean is judged elsewhere, so that this thread loads little. */
+function factsOf({ code, errno, message }: NodeJS.ErrnoException): SystemFailure {
+  return { code: code ?? null, errno: errno ?? null, message };
 }
 
 function tell(message: FromThread): void {
