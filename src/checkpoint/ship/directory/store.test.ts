@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../../test/support/temp-folder.ts';
@@ -33,5 +34,16 @@ describe('a folder of copies', () => {
     expect(await store.removeOldUploads(DAY_MS, new Set())).toBe(0);
     expect([upload, left, fresh].map((file) => existsSync(file))).toEqual([true, false, true]);
     expect(await store.removeOldUploads(60_000, new Set())).toBe(1);
+  });
+
+  it('is cleaned while others finish what they have on its way', async () => {
+    using folder = tempFolder();
+    const store = storeIn(folder.path);
+    await store.create('a/note', Buffer.from('one'));
+    const uploads = join(folder.path, '.holdfast/uploads');
+    const files = Array.from({ length: 500 }, (_, index) => join(uploads, `0a1b.${index}`));
+    for (const file of files) writeFileSync(file, 'half');
+    const [removed] = await Promise.all([store.removeOldUploads(DAY_MS, new Set()), ...files.map((file) => unlink(file))]);
+    expect(removed).toBe(0);
   });
 });

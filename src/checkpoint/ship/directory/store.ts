@@ -152,11 +152,11 @@ export class DirectoryStore implements ObjectStore {
       let count = 0;
       for (const name of await namesIn(folder)) {
         if (kept.has(name)) continue;
-        const { mtimeMs } = await fs.lstat(join(folder, name));
+        const changedMs = await changeOf(join(folder, name));
         // Only uploads are gone on with; a lock, or a small object on its way, that is this old was left by a process that was killed.
         const isUpload = !name.includes('.');
         const oldest = this.#options.clock.now() - (isUpload ? olderThanMs : Math.min(olderThanMs, LOCK_STALE_MS));
-        if (mtimeMs < oldest && (await removeFile(join(folder, name))) && isUpload) count++;
+        if (changedMs !== null && changedMs < oldest && (await removeFile(join(folder, name))) && isUpload) count++;
       }
       return count;
     });
@@ -243,12 +243,19 @@ async function tryLock(lock: string, clock: Clock): Promise<boolean> {
   } catch (thrown) {
     if (!isCode(thrown, 'EEXIST')) throw thrown;
   }
-  try {
-    if (clock.now() - (await fs.lstat(lock)).mtimeMs > LOCK_STALE_MS) await fs.rm(lock, { force: true });
-  } catch (thrown) {
-    if (!isCode(thrown, 'ENOENT')) throw thrown;
-  }
+  const changedMs = await changeOf(lock);
+  if (changedMs !== null && clock.now() - changedMs > LOCK_STALE_MS) await fs.rm(lock, { force: true });
   return false;
+}
+
+/** When it was last changed; null when another process has taken it away meanwhile. */
+async function changeOf(path: string): Promise<number | null> {
+  try {
+    return (await fs.lstat(path)).mtimeMs;
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT')) return null;
+    throw thrown;
+  }
 }
 
 async function sizeOf(path: string): Promise<number | null> {
