@@ -13,7 +13,7 @@ const still = { signal: new AbortController().signal, onBytes: () => {} };
 
 function twoFolders(path: string): { readonly from: string; readonly to: string } {
   const [from, to] = [join(path, 'from'), join(path, 'to')];
-  for (const folder of [from, to]) mkdirSync(folder);
+  for (const folder of [from, to]) mkdirSync(folder, { recursive: true });
   return { from, to };
 }
 
@@ -58,4 +58,13 @@ it('can be given up between two parts', async () => {
   const stop = new AbortController();
   const copy = copyImage(realFs, from, to, { signal: stop.signal, onBytes: () => stop.abort(new Error('no time left')) });
   await expect(copy).rejects.toThrow('no time left');
+});
+
+it('two at once do not get into each other’s way', async () => {
+  using folder = tempFolder();
+  const copies = ['a', 'b'].map((letter) => ({ letter, ...twoFolders(join(folder.path, letter)) }));
+  const bytes = (letter: string): Buffer => Buffer.alloc(5 * PART_BYTES, letter);
+  for (const { letter, from } of copies) writeFileSync(join(from, 'state'), bytes(letter));
+  await Promise.all(copies.map(({ from, to }) => copyImage(realFs, from, to, still)));
+  for (const { letter, to } of copies) expect(readFileSync(join(to, 'state')).equals(bytes(letter))).toBe(true);
 });

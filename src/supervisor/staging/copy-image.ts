@@ -44,20 +44,31 @@ export async function copyImage(fs: DurableFs, from: string, to: string, options
     await nextTurn();
     options.signal.throwIfAborted();
   };
-  for (const file of files) {
-    const crc = await copyFile(join(from, file.path), join(to, file.path), { size: file.size, onPart });
-    early.know(asLeft(fs, to, file), { path: file.path, size: file.size, crc32c: crc });
+  const blocks = spare ?? alignedBlocks(BLOCKS, BLOCK_BYTES);
+  spare = null;
+  try {
+    for (const file of files) {
+      const crc = await copyFile(join(from, file.path), join(to, file.path), { size: file.size, blocks, onPart });
+      early.know(asLeft(fs, to, file), { path: file.path, size: file.size, crc32c: crc });
+    }
+  } finally {
+    spare = blocks;
   }
   return early;
 }
 
+/** Kept for the next copy of this thread: new memory costs more than what is done with it. Whoever copies has it for itself. */
+let spare: readonly Buffer[] | null = null;
+
 interface CopyFile {
+  /** None of them is on its way anywhere. */
+  readonly blocks: readonly Buffer[];
   readonly size: number;
   readonly onPart: (bytes: number) => Promise<void>;
 }
 
 /** The checksums of the parts of the file that was copied. */
-async function copyFile(from: string, to: string, { size, onPart }: CopyFile): Promise<readonly string[]> {
+async function copyFile(from: string, to: string, { size, blocks, onPart }: CopyFile): Promise<readonly string[]> {
   const source = openSync(from, READ);
   try {
     const target = new CopyTarget(to, size, { isDirect: size >= BLOCK_BYTES });
@@ -68,7 +79,7 @@ async function copyFile(from: string, to: string, { size, onPart }: CopyFile): P
       for (let at = 0, sum = 0; at < size; at += BLOCK_BYTES) {
         const turn = (at / BLOCK_BYTES) % BLOCKS;
         await writing[turn];
-        const [block, length] = [blockOf(turn), Math.min(BLOCK_BYTES, size - at)];
+        const [block, length] = [blocks[turn] as Buffer, Math.min(BLOCK_BYTES, size - at)];
         sum = readBlock(source, block.subarray(0, length), at, sum) ?? tooShort(from);
         if ((at + length) % PART_BYTES === 0 || at + length === size) {
           sums.push(hex32(sum));
@@ -88,14 +99,6 @@ async function copyFile(from: string, to: string, { size, onPart }: CopyFile): P
   } finally {
     closeSync(source);
   }
-}
-
-let blocks: readonly Buffer[] | null = null;
-
-/** Made for the first file, and kept for the next ones of this thread: new memory costs more than what is done with it. */
-function blockOf(turn: number): Buffer {
-  blocks ??= alignedBlocks(BLOCKS, BLOCK_BYTES);
-  return blocks[turn] as Buffer;
 }
 
 /** The checksum, continued from `sum`, of what was read; null when the source ends early. */

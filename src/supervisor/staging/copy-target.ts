@@ -8,6 +8,9 @@ const OPEN = constants.O_WRONLY | constants.O_NOFOLLOW;
 /** Not every system has it. */
 const DIRECT = constants.O_DIRECT as number | undefined;
 
+/** How file systems say that nothing goes past the page cache here. */
+const REFUSALS = ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP'];
+
 const writeAt = promisify(write);
 
 /**
@@ -61,7 +64,7 @@ export class CopyTarget {
         this.#opened.push(openSync(this.#path, CREATE | (DIRECT ?? 0), 0o666));
         return;
       } catch (thrown) {
-        if (!isCode(thrown, 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP')) throw thrown;
+        if (!isCode(thrown, ...REFUSALS)) throw thrown;
         // It was refused, and made all the same.
         rmSync(this.#path, { force: true });
         this.#isDirect = false;
@@ -79,7 +82,7 @@ export class CopyTarget {
       if (!isDirect || at + bytesWritten === end) return bytesWritten;
       return bytesWritten < ALIGNMENT ? null : bytesWritten - (bytesWritten % ALIGNMENT);
     } catch (thrown) {
-      if (isDirect && isCode(thrown, 'EINVAL')) return null;
+      if (isDirect && isCode(thrown, ...REFUSALS)) return null;
       throw thrown;
     }
   }

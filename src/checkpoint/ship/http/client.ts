@@ -206,7 +206,7 @@ function asFailure(thrown: unknown, origin: Origin): Error {
   const error = toError(thrown);
   const code = systemCode(thrown);
   // An error without a code, or of the local file, is nothing the network can mend.
-  if (code === null || ['EIO', 'ENOSPC', 'EDQUOT', 'EROFS', 'EBADF', 'EACCES'].includes(code)) return error;
+  if (code === null || ['EIO', 'ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS', 'ESTALE', 'EBADF', 'EACCES'].includes(code)) return error;
   return new RequestFailure({
     message: `${hostHeader(origin)}: ${code}${OWN_WORDS.has(code) ? ` (${error.message})` : ''}`,
     reason: code,

@@ -155,10 +155,16 @@ class Connection {
   #took(current: Exchange, count: number): boolean {
     current.left = (current.left ?? 0) - count;
     const wait = current.sink.filled(count);
-    if (current.left === 0) current.end(true);
-    if (wait === null) return true;
+    const isWhole = current.left === 0;
+    if (wait === null) {
+      if (isWhole) current.end(true);
+      return true;
+    }
     wait.then(
-      () => this.#socket.resume(),
+      () => {
+        if (isWhole) current.end(true);
+        this.#socket.resume();
+      },
       (thrown: unknown) => current.end(thrown as Error),
     );
     return false;

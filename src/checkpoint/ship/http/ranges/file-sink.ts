@@ -33,6 +33,8 @@ export class FileSink implements DirectSink {
   }
 
   filled(count: number): Promise<void> | null {
+    // A connection with a cipher does not stop before it has handed over what it has read.
+    if (this.#failure !== null) return Promise.reject(this.#failure);
     this.#held += count;
     if (this.#held < BLOCK_BYTES && this.#written + this.#held < this.#place.size) return null;
     try {
@@ -40,6 +42,8 @@ export class FileSink implements DirectSink {
       return null;
     } catch (thrown) {
       this.#failure = thrown as Error;
+      // There must be room for what comes all the same.
+      this.#held = 0;
       return Promise.reject(this.#failure);
     }
   }

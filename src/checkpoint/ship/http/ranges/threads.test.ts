@@ -4,6 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { makeCertificates, startTlsFront, whyNoCertificates } from '../../../../../test/object-stores/tls.ts';
 import { plainHead, serve } from '../../../../../test/support/raw-server.ts';
 import { tempFolder } from '../../../../../test/support/temp-folder.ts';
 import { crc32c, hex32 } from '../../../../core/checksums.ts';
@@ -86,3 +87,30 @@ it('what a thread was asked for when it ended is not waited for', async () => {
   await using way = await setUp(folder.path, () => way.threads.close());
   await expect(way.get(3)).rejects.toMatchObject({ code: 'INTERNAL' });
 });
+
+it.skipIf(whyNoCertificates() !== null)(
+  'a file that cannot be written through a cipher is told too, and the thread goes on with others',
+  async () => {
+    using folder = tempFolder();
+    const body = randomBytes(8 * 1024 * 1024);
+    await using server = await serve((socket) => {
+      socket.write(plainHead(body.length));
+      socket.write(body);
+    });
+    const certificates = makeCertificates(folder.path, '127.0.0.1');
+    await using front = await startTlsFront(server.origin.port, certificates);
+    await using writable = await open(join(folder.path, 'file'), 'w+');
+    await using unwritable = await open(join(folder.path, 'file'), 'r');
+    const threads = new RangeThreads([readFileSync(certificates.authority, 'utf8')], 1);
+    const origin = { protocol: 'https:', host: '127.0.0.1', port: front.port } as const;
+    const get = (fd: number) =>
+      threads.get(
+        { origin, path: '/', headers: {}, size: body.length, fd, offset: 0, partBytes: PART_BYTES },
+        { idleMs, signal: new AbortController().signal, onBytes: () => {} },
+      );
+    const told = expect(get(unwritable.fd)).rejects.toMatchObject({ code: 'EBADF' });
+    expect(await get(writable.fd)).toEqual([hex32(crc32c(body))]);
+    await told;
+    threads.close();
+  },
+);

@@ -22,7 +22,7 @@ export interface RangeOptions extends RawOptions {
 export class RangeThreads {
   readonly #ca: readonly string[] | null;
   readonly #most: number;
-  readonly #threads: RangeThread[] = [];
+  readonly #threads = new Set<RangeThread>();
 
   constructor(ca: readonly string[] | null, most = Math.min(availableParallelism(), MOST_THREADS)) {
     this.#ca = ca;
@@ -30,29 +30,35 @@ export class RangeThreads {
   }
 
   /** The checksums of the parts that were written; null when the answer is not the plain one that was expected, and nothing was. */
-  get(request: RangeRequest, options: RangeOptions): Promise<readonly string[] | null> {
-    return this.#idlest().get(request, options);
+  async get(request: RangeRequest, options: RangeOptions): Promise<readonly string[] | null> {
+    return (await this.#idlest()?.get(request, options)) ?? null;
   }
 
   /** Some are started now: they are needed soon. */
   warm(): void {
-    while (this.#threads.length < Math.min(WARM_THREADS, this.#most)) this.#start();
+    for (let count = this.#threads.size; count < Math.min(WARM_THREADS, this.#most); count++) this.#start();
   }
 
   close(): void {
-    for (const thread of this.#threads.splice(0)) thread.close();
+    for (const thread of this.#threads) thread.close();
+    this.#threads.clear();
   }
 
-  #idlest(): RangeThread {
-    const [idlest] = this.#threads.toSorted((a, b) => a.busy - b.busy);
-    if (idlest !== undefined && (idlest.busy === 0 || this.#threads.length >= this.#most)) return idlest;
-    return this.#start();
+  #idlest(): RangeThread | null {
+    const [idlest] = [...this.#threads].sort((a, b) => a.busy - b.busy);
+    if (idlest !== undefined && (idlest.busy === 0 || this.#threads.size >= this.#most)) return idlest;
+    return this.#start() ?? idlest ?? null;
   }
 
-  #start(): RangeThread {
-    const thread: RangeThread = new RangeThread(this.#ca, () => this.#threads.splice(this.#threads.indexOf(thread), 1));
-    this.#threads.push(thread);
-    return thread;
+  /** Null where there can be no more threads. */
+  #start(): RangeThread | null {
+    try {
+      const thread: RangeThread = new RangeThread(this.#ca, () => this.#threads.delete(thread));
+      this.#threads.add(thread);
+      return thread;
+    } catch {
+      return null;
+    }
   }
 }
 
