@@ -28,6 +28,9 @@ class Broken(Exception):
 class Channel:
     """Carries a few whole numbers between all ranks; every wait is bounded and ends in :class:`Broken` at the worst."""
 
+    has_group = True
+    """False where only :meth:`is_unanimous` is to be had."""
+
     def start(self, values: Sequence[int]) -> None:
         """Contributes, and does not wait for the others."""
         raise NotImplementedError

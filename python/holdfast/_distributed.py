@@ -35,8 +35,12 @@ def meet() -> Optional[Channel]:
         place = f"holdfast/{next(_meetings)}"
         return _Gloo(dist, place) if _all_come(dist, place) else None
     except (RuntimeError, ValueError, AttributeError) as error:
-        log.warning("the ranks cannot agree among themselves (%s); the supervisor names the steps of saves", _first_line(error))
+        _warn(error)
         return None
+
+
+def _warn(error: Exception) -> None:
+    log.warning("the ranks cannot agree among themselves (%s); the supervisor names the steps of saves", _first_line(error))
 
 
 def _distributed() -> Any:
@@ -72,13 +76,19 @@ class _Gloo(Channel):
         self._torch = sys.modules["torch"]
         self._dist = dist
         self._bound = datetime.timedelta(seconds=_WAIT_SECONDS)
-        self._group = dist.new_group(backend="gloo", timeout=self._bound)
+        self._group: Any = None
         self._sent: Any = None
         self._work: Any = None
         # Kept, because the ranks may still save when they have lost each other in the group.
         self._store = _store(dist)
         self._place = place
         self._world = dist.get_world_size()
+        try:
+            self._group = dist.new_group(backend="gloo", timeout=self._bound)
+        except (RuntimeError, ValueError) as error:
+            # Others may have theirs. All of them ask in the store before a save, so this one has to answer there.
+            self.has_group = False
+            _warn(error)
 
     def start(self, values: Sequence[int]) -> None:
         try:
@@ -113,6 +123,8 @@ class _Gloo(Channel):
         # Its threads must be gone before the interpreter is: one that still holds a tensor of ours then would abort the process. Never with something
         # on its way, for which this would wait.
         group, self._group, self._sent, self._work = self._group, None, None, None
+        if group is None:
+            return
         try:
             self._dist.destroy_process_group(group)
         except (RuntimeError, ValueError, AssertionError) as error:

@@ -124,6 +124,8 @@ class Run:
 
         With several ranks all of them get the same answer at the same step. Metrics are numbers for the log.
         """
+        # A number of numpy or a tensor counts as one, here as at the save.
+        step = int(step)
         self._latest = step
         now = monotonic()
         if now >= self._next_report:
@@ -139,7 +141,7 @@ class Run:
         The folder is private until then, and handed over afterwards: training goes on while it is made durable. Outside
         the supervisor, and when the supervisor refuses, it is a temporary one that is thrown away.
         """
-        return SaveBlock(self, step)
+        return SaveBlock(self, int(step))
 
     @contextlib.contextmanager
     def busy(self, what: str = "busy") -> Iterator[None]:

@@ -45,7 +45,7 @@ class Together:
             return
         self._has_looked = True
         self._channel = _distributed.meet()
-        if self._channel is None:
+        if self._channel is None or not self._channel.has_group:
             return
         try:
             # One that the supervisor does not answer was told none, and one on another node perhaps another.
@@ -89,7 +89,7 @@ class Together:
     def check_resume(self, held: Held) -> None:
         """Raises unless the ranks hold the same checkpoint to go on from. Without torch.distributed nobody can be asked."""
         self.look(is_last_chance=False)
-        if self._channel is None:
+        if self._channel is None or not self._channel.has_group:
             # Some do not attach at all, perhaps all but the first: what they go on from is the trainer's own matter.
             return
         try:
@@ -119,6 +119,8 @@ class Together:
             return
         channel, self._channel = self._channel, None
         channel.close()
+        # Whoever trains on after that is asked for a step by its number.
+        self._tell({"type": "agrees", "withinMs": None})
 
     def _part(self, error: Broken) -> None:
         self._agreement = None

@@ -198,6 +198,15 @@ class Attached(unittest.TestCase):
         step = next(step for step in range(1, 100) if run.step(step))
         self.assertEqual(supervisor.expect("begin")["step"], step)
 
+    def test_ranks_that_have_finished_say_that_they_agree_no_more(self):
+        channel = Echo()
+        channel.close = lambda: None
+        supervisor, run = self.attach(channel)
+        self.assertEqual(supervisor.expect("agrees")["withinMs"], 0)
+        run.finish()
+        while (told := supervisor.expect("agrees")["withinMs"]) is not None:
+            self.assertGreaterEqual(told, 0)
+
     def test_ranks_that_cannot_agree_any_more_say_so_and_wait_to_be_told_a_step(self):
         supervisor, run = self.attach(Echo(broken_at=1))
         self.assertEqual(supervisor.expect("agrees")["withinMs"], 0)

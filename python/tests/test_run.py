@@ -90,6 +90,19 @@ class Attached(unittest.TestCase):
         self.assertEqual(supervisor.expect("saved")["save"], "1")
         self.assertFalse(run.step(6))
 
+    def test_a_step_may_be_a_number_of_another_kind(self):
+        class Scalar:
+            def __int__(self):
+                return 5
+
+        supervisor = FakeSupervisor(every_steps=5)
+        run = attach(supervisor)
+        self.assertTrue(run.step(Scalar()))
+        with run.save(Scalar()) as folder:
+            (folder / "state").write_text("x")
+        self.assertEqual(supervisor.expect("begin")["step"], 5)
+        self.assertEqual(supervisor.expect("saved")["save"], "1")
+
     def test_a_save_at_a_step_waits_for_it(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)

@@ -42,7 +42,8 @@ def train(rank, port, path):
                 if "holdfast-unkept" not in folder.name:
                     kept.append(step)
         assert gradient.tolist() == [float(WORLD)] * 4, gradient
-    group = weakref.ref(run._together._channel._group)
+    group = run._together._channel._group
+    group = weakref.ref(group) if group is not None else lambda: None
     run.finish()
     assert group() is None, "the group of the ranks outlives the run, and its threads the interpreter"
     print(json.dumps([saved, kept]), flush=True)
@@ -50,11 +51,11 @@ def train(rank, port, path):
 
 
 class Ranks(unittest.TestCase):
-    def train(self, supervisors):
+    def train(self, supervisors, how=""):
         store = dist.TCPStore("127.0.0.1", 0, None, True, datetime.timedelta(seconds=HANG_SECONDS), wait_for_workers=False)
         command = [sys.executable, "-W", "ignore", __file__]
         ranks = [
-            subprocess.Popen([*command, str(rank), str(store.port), one.path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            subprocess.Popen([*command, str(rank), str(store.port), one.path, how], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for rank, one in enumerate(supervisors)
         ]
         try:
@@ -88,6 +89,18 @@ class Ranks(unittest.TestCase):
         self.assertEqual(self.train(supervisors), [[[], []]] * WORLD)
         self.assertEqual([first.expect("failed")["save"] for _ in range(4)], ["1", "2", "3", "4"])
 
+    def test_without_a_group_of_their_own_they_still_ask_each_other_before_a_save(self):
+        _, second = supervisors = [FakeSupervisor(every_steps=10) for _ in range(WORLD)]
+        give = second.answers["begin"]
+        second.answers["begin"] = lambda message: second.vanish() if message["step"] == 30 else give(message)
+        self.assertEqual(self.train(supervisors, "no-group"), [[[10, 20], [10, 20]]] * WORLD)
+
 
 if __name__ == "__main__":
+    if "no-group" in sys.argv:
+
+        def refuse(**_):
+            raise RuntimeError("too many open files")
+
+        dist.new_group = refuse
     train(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

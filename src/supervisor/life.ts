@@ -248,7 +248,7 @@ export class Life implements SdkListener, SaveEvents {
     const world = this.ranks.all[0]?.world ?? worldSize;
     if (worldSize >= world || this.#hasToldMissing) return;
     this.#hasToldMissing = true;
-    this.#life.book.warn(`of ${world} ranks only ${worldSize} attached: step ${step} will hold nothing of the others`);
+    this.#life.book.warn(`${worldSize} of ${world} ranks attached here: step ${step} will hold nothing of the others`);
   }
 
   onHandedOver(): void {}

@@ -51,6 +51,7 @@ describe('a run of several ranks that is killed again and again', () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     let good = -1;
+    let launcher: number | undefined;
     for (let n = 0; n < KILLS; n++) {
       const blow = pick(rng, Object.keys(BLOWS));
       const run = new Supervised({ args: ['--dir', dir, '--every', `${EVERY}steps`, '--grace', '20s'], command });
@@ -63,13 +64,14 @@ describe('a run of several ranks that is killed again and again', () => {
       expect(start).toBeGreaterThan(good);
       const next = (Math.floor((start + EVERY - 1) / EVERY) + saves - 1) * EVERY;
       if (saves > 0 && next > start) await run.line(new RegExp(`sealed step ${next} |finished`));
-      BLOWS[blow]?.(run, await trainerPid(dir));
+      launcher = await trainerPid(dir, launcher);
+      BLOWS[blow]?.(run, launcher);
       await run.ended;
       const now = await checkLastGood(dir);
       expect(now, blow).toBeGreaterThanOrEqual(good);
       good = now;
     }
-    const { code, stdout } = await new Supervised({ args: ['--dir', dir, '--every', `${EVERY}steps`], command }).ended;
+    const { code, stdout } = await new Supervised({ args: ['--dir', dir, '--every', '1000steps'], command }).ended;
     const finished = stdout
       .split('\n')
       .filter((line) => line.startsWith('finished'))

@@ -1,12 +1,15 @@
 import { readLedger } from '../../src/ledger/reader.ts';
 import { isCode } from '../../src/checkpoint/store/store-error.ts';
 
-/** The first process of the trainer, which leads its group, as the newest life of the run has recorded it; waits for the record. */
-export async function trainerPid(run: string): Promise<number> {
+/**
+ * The first process of the trainer, which leads its group, as the newest life of the run has recorded it; waits for the record. `before` is that of the
+ * life before: ranks may speak before their supervisor has written.
+ */
+export async function trainerPid(run: string, before?: number): Promise<number> {
   for (;;) {
     const pids = readLedger(run).events.flatMap(({ event }) => (event.kind === 'trainer-started' ? [event.pid] : []));
     const newest = pids.at(-1);
-    if (newest !== undefined) return newest;
+    if (newest !== undefined && newest !== before) return newest;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

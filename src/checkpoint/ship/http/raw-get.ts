@@ -160,14 +160,18 @@ class Connection {
       if (isWhole) current.end(true);
       return true;
     }
-    wait.then(
-      () => {
-        if (isWhole) current.end(true);
-        this.#socket.resume();
-      },
-      (thrown: unknown) => current.end(thrown as Error),
-    );
+    void this.#resumeAfter(wait, current, isWhole);
     return false;
+  }
+
+  async #resumeAfter(wait: Promise<void>, current: Exchange, isWhole: boolean): Promise<void> {
+    try {
+      await wait;
+      if (isWhole) current.end(true);
+      this.#socket.resume();
+    } catch (thrown) {
+      current.end(thrown as Error);
+    }
   }
 
   #readHead(current: Exchange, count: number): boolean {
