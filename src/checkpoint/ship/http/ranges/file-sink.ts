@@ -69,7 +69,7 @@ export class FileSink implements DirectSink {
     if (this.#written % partBytes !== 0 && this.#written !== size) return;
     this.#sums.push(hex32(this.#sum));
     this.#sum = 0;
-    // Not after each block: a word to another thread costs as much as a tenth of one.
+    // Not after each block: words to another thread add up.
     this.#onBytes(this.#written % partBytes || partBytes);
   }
 }
