@@ -43,6 +43,10 @@ class Channel:
         """What each rank gives here, by rank; waits for the last of them."""
         raise NotImplementedError
 
+    def tell_coming(self, place: str) -> None:
+        """Says that this rank will come to this place, and still waits for its folder."""
+        raise NotImplementedError
+
     def is_unanimous(self, place: str, given: Optional[Given]) -> bool:
         """Whether each rank was given a folder of the same save; the same on all of them that come to this place."""
         raise NotImplementedError

@@ -33,7 +33,7 @@ class Place(NamedTuple):
     """No other ballot has it."""
     world: int
     within: float
-    """Seconds after which whoever is not there has no part in the save, and so has nobody."""
+    """Seconds after which whoever is neither there nor heard of has no part in the save, and so has nobody."""
 
 
 class Given(NamedTuple):
@@ -42,6 +42,11 @@ class Given(NamedTuple):
     run: str
     """Nodes that have a folder each have a run each, and a save each."""
     save: str
+
+
+def tell_coming(store: Store, name: str) -> None:
+    """From a rank that still waits for its folder, again and again: the others wait for as long as they hear of somebody."""
+    store.add(f"{name}/coming", 1)
 
 
 def is_unanimous(store: Store, place: Place, given: Optional[Given]) -> bool:
@@ -64,10 +69,14 @@ def _opinion(store: Store, place: Place, verdict: str) -> str:
     if store.add(f"{place.name}/given", 1) == place.world:
         return _YES
     until = time.monotonic() + place.within
+    heard = 0
     pause = _FIRST_LOOK_SECONDS
     while store.compare_set(verdict, _OPEN, _OPEN) == _OPEN.encode():
         if time.monotonic() >= until:
-            return _NO
+            before, heard = heard, store.add(f"{place.name}/coming", 0)
+            if heard == before:
+                return _NO
+            until = time.monotonic() + place.within
         time.sleep(pause)
         pause = min(_LAST_LOOK_SECONDS, 2 * pause)
     return _NO

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Optional
 
 PROTOCOL = "holdfast.sdk/1"
 _MAX_LINE_BYTES = 64 * 1024
-_ANSWERS = {"hello": ("welcome",), "begin": ("folder", "refused"), "finish": ("bye",)}
+_ANSWERS = {"hello": ("welcome",), "begin": ("folder", "refused"), "finish": ("bye",), "reserve": ("reserved",)}
 
 log = logging.getLogger("holdfast")
 
@@ -32,6 +32,13 @@ class _Question:
         # The answer stays here: whoever is interrupted while it is taken has not lost it.
         self.answer: Optional[Message] = None
         self.wake: "queue.SimpleQueue[None]" = queue.SimpleQueue()
+
+    def is_awake(self, timeout: Optional[float]) -> bool:
+        """Whether the wait for an answer is over, within so many seconds."""
+        with contextlib.suppress(queue.Empty):
+            self.wake.get(timeout=timeout)
+            return True
+        return False
 
     def is_answered_by(self, message: Message) -> bool:
         return self.answer is None and message.get("type") in self._answers and message.get("step", self._step) == self._step
@@ -88,16 +95,16 @@ class Connection:
         except OSError as error:
             self._lose(error)
 
-    def ask(self, message: Message, timeout: Optional[float] = None) -> Message:
-        """Says something and waits for its answer; raises Gone when none comes."""
+    def ask(self, message: Message, timeout: Optional[float] = None, meanwhile: Optional[Callable[[], None]] = None) -> Message:
+        """Says something and waits for its answer; raises Gone when none comes. ``meanwhile`` is called after each ``timeout`` instead of an end."""
         with self._ask_lock:
             question = self._question = _Question(message)
             is_over = False
             try:
                 if not self._has_ended:
                     self.send(message)
-                    with contextlib.suppress(queue.Empty):
-                        question.wake.get(timeout=timeout)
+                    while not question.is_awake(timeout) and meanwhile is not None:
+                        meanwhile()
                 is_over = True
             finally:
                 with self._question_lock:

@@ -9,7 +9,7 @@ import sys
 from typing import Any, List, Optional, Sequence
 
 from ._agreement import Broken, Channel
-from ._ballot import Given, Place, is_unanimous
+from ._ballot import Given, Place, is_unanimous, tell_coming
 
 log = logging.getLogger("holdfast")
 
@@ -110,6 +110,12 @@ class _Gloo(Channel):
             all_of_them = [self._torch.empty_like(mine) for _ in range(self._dist.get_world_size(self._group))]
             self._dist.all_gather(all_of_them, mine, group=self._group, async_op=True).wait(self._bound)
             return [list(one.tolist()) for one in all_of_them]
+        except (RuntimeError, ValueError) as error:
+            raise Broken(_first_line(error)) from None
+
+    def tell_coming(self, place: str) -> None:
+        try:
+            tell_coming(self._store, f"{self._place}/{place}")
         except (RuntimeError, ValueError) as error:
             raise Broken(_first_line(error)) from None
 

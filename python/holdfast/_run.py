@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 import weakref
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Optional, Union
@@ -26,8 +27,11 @@ _REPORT_SECONDS = 0.25
 """Progress is told at most this often: a step costs well under ten microseconds."""
 _HELLO_SECONDS = 30.0
 _FINISH_SECONDS = 30.0
+_RESERVE_SECONDS = 10.0
 _LOOK_SECONDS = 0.2
 """Who waits for a save in the background looks this often whether there is still somebody to keep it."""
+_COMING_SECONDS = 5.0
+"""Who waits for the folder of a save tells the other ranks this often that it does; they would not wait for it otherwise."""
 _runs: Dict[str, "Run"] = {}
 """What this process has attached to, by the path of the socket."""
 
@@ -37,15 +41,16 @@ def attach(env: Optional[Mapping[str, str]] = None) -> "Run":
 
     Outside ``holdfast run`` the run that is returned does nothing: no save is ever due, and a resume starts fresh. When the
     supervisor does not answer, no save is due either, and a resume goes on from the checkpoint that the environment names.
-    Under torchrun every rank attaches. A process is one rank: attaching again returns the run that it has.
+    Under torchrun every rank attaches. A process is one rank: attaching again returns the run that it has, also when the
+    supervisor is gone but the other ranks are not.
     """
     settings = os.environ if env is None else env
     who = _rank_of(settings)
     path = settings.get("HOLDFAST_SOCKET")
     known = _runs.get(path) if path else None
+    if known is not None and known._who == who and (known.is_attached or known._together.has_looked):
+        return known
     if known is not None and known.is_attached:
-        if known._who == who:
-            return known
         known._leave(who)
     run = Run(who)
     if path:
@@ -53,6 +58,11 @@ def attach(env: Optional[Mapping[str, str]] = None) -> "Run":
         run._connect(path)
         _runs[path] = run
     return run
+
+
+def current() -> Optional["Run"]:
+    """The run that this process has attached to; None: there is none, or nobody listens any more."""
+    return next((run for run in reversed(list(_runs.values())) if run.is_attached), None)
 
 
 class _Rank(NamedTuple):
@@ -88,6 +98,7 @@ class Run:
         # Set while no save block is open; one may be left on another thread than it was entered on.
         self._is_written = threading.Event()
         self._is_written.set()
+        self._can_reserve = False
         # What was asked for was for all of them or for none; the supervisor names a step instead.
         self._together = Together(self._offer, self._forget_asked)
         self._next_report = 0.0
@@ -158,6 +169,7 @@ class Run:
         connection = self._connection
         if connection is None or not connection.is_open:
             return
+        self._has_written(connection, None)
         self._tell_last()
         with contextlib.suppress(Gone):
             connection.ask({"type": "finish"}, timeout=_FINISH_SECONDS)
@@ -172,6 +184,8 @@ class Run:
         path, step = settings.get("HOLDFAST_RESUME_PATH"), _number(settings.get("HOLDFAST_RESUME_STEP"))
         if path and step is not None:
             self._resume = {"path": path, "step": step, "save": settings.get("HOLDFAST_RESUME_SAVE", "")}
+        local = _number(settings.get("LOCAL_WORLD_SIZE"))
+        self._together.is_spread = self._who.rank == 0 and local is not None and local < self._who.world
         # Without an answer it still takes part in what the ranks agree on: they would wait for it.
         self._watch = self._who.world > 1
 
@@ -198,6 +212,7 @@ class Run:
         self._run_id = str(welcome.get("run"))
         self._together.every = welcome.get("everySteps")
         self.attempt = welcome.get("attempt")
+        self._can_reserve = welcome.get("reserves") is True
         if self._together.every is not None or self._asked is not None or who.world > 1:
             self._watch = True
         _forget_in_children(self)
@@ -287,12 +302,12 @@ class Run:
         if connection is None or not connection.is_open:
             return None
         self._tell_last()
-        # Whoever begins another save has given up the one that it was given a folder for.
-        while not self._is_written.wait(_LOOK_SECONDS):
-            if not connection.is_open:
-                return None
+        meanwhile = partial(self._together.tell_coming, step) if self._who.world > 1 else None
         try:
-            reply = connection.ask({"type": "begin", "step": step})
+            # Whoever begins another save has given up the one that it was given a folder for.
+            if not self._has_written(connection, meanwhile):
+                return None
+            reply = connection.ask({"type": "begin", "step": step}, _COMING_SECONDS if meanwhile else None, meanwhile)
         except Gone:
             return None
         if reply.get("type") == "folder":
@@ -301,6 +316,32 @@ class Run:
             return Grant(step, str(reply["save"]), Path(str(reply["path"])), reply.get("mark"))
         log.warning("no save at step %d: %s", step, reply.get("reason"))
         return None
+
+    def _has_written(self, connection: Connection, meanwhile: Optional[Callable[[], None]]) -> bool:
+        """Waits for a save block that is left on another thread; false when there is nobody any more to keep what it writes."""
+        until = monotonic() + _COMING_SECONDS
+        while not self._is_written.wait(_LOOK_SECONDS):
+            if not connection.is_open:
+                return False
+            if meanwhile is not None and monotonic() >= until:
+                until = monotonic() + _COMING_SECONDS
+                meanwhile()
+        return True
+
+    def _reserve(self, size: int) -> Optional[Path]:
+        """A folder in memory, for a file of so many bytes that saves are made of; None: there is no room, or no such memory."""
+        connection = self._connection
+        if connection is None or not self._can_reserve:
+            return None
+        try:
+            reply = connection.ask({"type": "reserve", "bytes": size}, timeout=_RESERVE_SECONDS)
+        except Gone:
+            return None
+        path = reply.get("path")
+        if path is None:
+            log.warning("saves find no memory of their own: %s", reply.get("reason"))
+            return None
+        return Path(str(path))
 
     def _take_grant(self, step: int) -> Optional[Grant]:
         if self._granted is not None and self._granted.step != step:

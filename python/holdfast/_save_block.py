@@ -43,6 +43,11 @@ class SaveBlock:
         self._grant: Optional[Grant] = None
         self._temporary: Optional[Path] = None
 
+    @property
+    def is_kept(self) -> bool:
+        """True when somebody will keep what is written, once the block is entered."""
+        return self._grant is not None
+
     def __enter__(self) -> Path:
         self._grant = self._run._take_grant(self._step)
         if self._grant is not None:
@@ -57,13 +62,13 @@ class SaveBlock:
         kind: Optional[Type[BaseException]],
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
-    ) -> None:
+    ) -> bool:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
-            return
+            return False
         connection, grant = self._run._connection, self._grant
         if connection is None or grant is None:
-            return
+            return False
         message = {"type": "saved", "save": grant.save}
         if kind is None:
             grant.leave_mark()
@@ -75,3 +80,11 @@ class SaveBlock:
             pass
         finally:
             self._run._is_written.set()
+        return isinstance(error, Exception) and self._is_taken_away(grant, error)
+
+    def _is_taken_away(self, grant: Grant, error: Exception) -> bool:
+        """Another rank has failed or gone, so that the save was given up while this one wrote: no reason for the training to end."""
+        if grant.path.exists():
+            return False
+        log.warning("step %d is not saved: its folder was taken away while it was written (%s: %s)", self._step, type(error).__name__, error)
+        return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections import Counter
 from typing import Callable, Optional
@@ -34,16 +35,28 @@ class Together:
         self._asked_at: "Counter[int]" = Counter()
         self.every: Optional[int] = None
         """A save is due at every multiple of it, on all ranks alike as soon as they have met."""
+        self.is_spread = False
+        """The ranks are on several nodes, and this is the one that tells what is wrong with that."""
 
     @property
     def is_agreeing(self) -> bool:
         return self._agreement is not None
+
+    @property
+    def has_looked(self) -> bool:
+        """True when it has met the others, or knows that it does not."""
+        return self._has_looked
 
     def look(self, is_last_chance: bool) -> None:
         """Meets the others, once, when torch.distributed is there. At the first step it is, or never."""
         if self._has_looked or not (is_last_chance or _distributed.is_ready()):
             return
         self._has_looked = True
+        if self.is_spread and not _distributed.is_ready():
+            log.warning(
+                "torch.distributed is not initialised, so that ranks on several nodes cannot ask each other: no step is named to all of them, "
+                "and one that is given no folder saves nothing while others save; initialise it before the first step"
+            )
         self._channel = _distributed.meet()
         if self._channel is None or not self._channel.has_group:
             return
@@ -78,13 +91,21 @@ class Together:
         self.look(is_last_chance=False)
         if self._channel is None:
             return given is not None
-        place = f"step-{step}/{self._asked_at[step]}"
+        place = self._place(step)
         self._asked_at[step] += 1
         try:
             return self._channel.is_unanimous(place, given)
         except Broken as error:
             log.warning("no save at step %d: the ranks cannot ask each other whether all of them can save (%s)", step, error)
             return False
+
+    def tell_coming(self, step: int) -> None:
+        """Says that this rank still waits for the folder of a save, before it asks the others: they would give it up."""
+        self.look(is_last_chance=False)
+        if self._channel is not None:
+            # Whoever cannot be told cannot be asked either, which says it.
+            with contextlib.suppress(Broken):
+                self._channel.tell_coming(self._place(step))
 
     def check_resume(self, held: Held) -> None:
         """Raises unless the ranks hold the same checkpoint to go on from. Without torch.distributed nobody can be asked."""
@@ -121,6 +142,9 @@ class Together:
         channel.close()
         # Whoever trains on after that is asked for a step by its number.
         self._tell({"type": "agrees", "withinMs": None})
+
+    def _place(self, step: int) -> str:
+        return f"step-{step}/{self._asked_at[step]}"
 
     def _part(self, error: Broken) -> None:
         self._agreement = None

@@ -4,12 +4,13 @@ import contextlib
 import logging
 import os
 import threading
+import time
 import unittest
 from unittest import mock
 
 import holdfast
-from fake_supervisor import FakeSupervisor
-from holdfast import _ballot, _distributed
+from fake_supervisor import FakeSupervisor, await_loss
+from holdfast import _ballot, _distributed, _run
 from holdfast._agreement import Broken
 from holdfast._ballot import Given
 from test_agreement import Wire, WireChannel
@@ -46,6 +47,9 @@ class Voting(WireChannel):
 
     def close(self):
         self.is_closed = True
+
+    def tell_coming(self, place):
+        _ballot.tell_coming(self.store, place)
 
     def is_unanimous(self, place, given):
         return _ballot.is_unanimous(self.store, _ballot.Place(place, self.wire.world, self.within), given)
@@ -200,6 +204,53 @@ class Ranks(unittest.TestCase):
 
         self.assertEqual(on_each(WORLD, main), [[True, False, False]] * WORLD)
 
+    def test_a_rank_that_waits_for_its_folder_is_heard_of_meanwhile_and_all_save(self):
+        store, give = self.channels[1].store, self.supervisors[1].answers["begin"]
+
+        def seal_the_save_before_first(message):
+            while store.add(f"step-{message['step']}/0/coming", 0) < 3:
+                time.sleep(0.001)
+            return give(message)
+
+        self.supervisors[1].answers["begin"] = seal_the_save_before_first
+        with mock.patch.object(_run, "_COMING_SECONDS", 0.001):
+            self.assertEqual(self.train(15), [[(10, True)]] * WORLD)
+
+    def test_a_rank_that_still_writes_the_save_before_is_heard_of_meanwhile(self):
+        store, released = self.channels[1].store, threading.Event()
+
+        def main(rank):
+            run, kept = self.attach(rank), []
+            writing = run.save(1)
+            kept.append(str(writing.__enter__()).startswith(self.supervisors[rank].folder))
+            leave = threading.Thread(target=lambda: (released.wait(60) if rank == 1 else None, writing.__exit__(None, None, None)))
+            leave.start()
+            with run.save(2) as folder:
+                kept.append(str(folder).startswith(self.supervisors[rank].folder))
+            leave.join()
+            return kept
+
+        def release():
+            while store.add("step-2/0/coming", 0) < 2:
+                time.sleep(0.001)
+            released.set()
+
+        threading.Thread(target=release, daemon=True).start()
+        with mock.patch.object(_run, "_COMING_SECONDS", 0.001), mock.patch.object(_run, "_LOOK_SECONDS", 0.001):
+            self.assertEqual(on_each(WORLD, main), [[True, True]] * WORLD)
+
+    def test_a_rank_that_attaches_again_stays_with_the_others_also_when_its_supervisor_is_gone(self):
+        def main(rank):
+            run = self.attach(rank)
+            run.step(0)
+            if rank == 1:
+                self.supervisors[1].vanish()
+                await_loss(run)
+            again = self.attach(rank)
+            return again is run, [step for step in range(1, 15) if again.step(step)]
+
+        self.assertEqual(on_each(WORLD, main), [(True, [])] * WORLD)
+
     def test_a_cadence_that_one_of_them_was_not_told_is_kept_by_all(self):
         for other in (None, 30):
             self.gather(Voting, (10, other))
@@ -225,6 +276,36 @@ class Ballots(unittest.TestCase):
 
     def test_a_rank_that_does_not_come_is_waited_for_no_longer_than_the_bound(self):
         self.assertEqual(self.vote([Given("r", "1")], within=0.0), [False])
+
+    def test_a_rank_that_is_heard_of_is_waited_for_however_long_it_takes(self):
+        store, place = MemoryStore(), _ballot.Place("10/0", WORLD, 60.0)
+        now, waits = [0.0], [0]
+
+        def sleep(seconds):
+            """Minutes in which the other is heard of, until it comes."""
+            now[0] += 50.0
+            waits[0] += 1
+            if waits[0] < 20:
+                _ballot.tell_coming(store, place.name)
+            elif waits[0] == 20:
+                self.assertTrue(_ballot.is_unanimous(store, place, Given("r", "1")))
+
+        with mock.patch.object(_ballot, "time", mock.Mock(monotonic=lambda: now[0], sleep=sleep)):
+            self.assertTrue(_ballot.is_unanimous(store, place, Given("r", "1")))
+        self.assertEqual(waits[0], 20)
+
+    def test_a_rank_that_was_heard_of_and_is_not_any_more_is_waited_for_no_longer_than_the_bound(self):
+        store, place = MemoryStore(), _ballot.Place("10/0", WORLD, 60.0)
+        now = [0.0]
+
+        def sleep(seconds):
+            now[0] += 1.0
+            if now[0] < 100:
+                _ballot.tell_coming(store, place.name)
+
+        with mock.patch.object(_ballot, "time", mock.Mock(monotonic=lambda: now[0], sleep=sleep)):
+            self.assertFalse(_ballot.is_unanimous(store, place, Given("r", "1")))
+        self.assertLessEqual(now[0], 100 + 2 * place.within)
 
     def test_one_that_comes_when_the_others_have_given_up_does_not_save_either(self):
         store = MemoryStore()

@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 import threading
 import unittest
@@ -25,6 +26,29 @@ class Troubles(unittest.TestCase):
             await_loss(run)
         self.assertFalse(run.step(step))
         run.finish()
+
+    def test_training_goes_on_when_the_folder_is_taken_away_while_it_is_written(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertTrue(run.step(1))
+        with self.assertLogs("holdfast", "WARNING") as logs:
+            with run.save(1) as folder:
+                # As when another rank has failed, and the save with it.
+                supervisor.say({"type": "lost", "save": "1", "reason": "rank 1 could not write it"})
+                shutil.rmtree(folder)
+                (folder / "state").write_text("x")
+        self.assertRegex("\n".join(logs.output), "step 1 is not saved: its folder was taken away while it was written .FileNotFoundError")
+        supervisor.expect("failed")
+        self.assertTrue(run.step(2))
+
+    def test_an_error_of_the_trainer_in_a_save_is_raised_as_are_its_ends_without_a_folder(self):
+        for error, is_taken_away in ((OSError("no space"), False), (KeyboardInterrupt(), True), (SystemExit(3), True)):
+            supervisor = FakeSupervisor(every_steps=1)
+            run = attach(supervisor)
+            with self.assertRaises(type(error)), run.save(1) as folder:
+                if is_taken_away:
+                    shutil.rmtree(folder)
+                raise error
 
     def test_who_waits_for_an_answer_is_woken_when_the_supervisor_goes(self):
         supervisor = FakeSupervisor()

@@ -1,3 +1,4 @@
+import logging
 import os
 import shutil
 import socket
@@ -44,17 +45,16 @@ class Breaking(Meeting):
 
 
 class Dead(unittest.TestCase):
-    def setUp(self):
+    def attach(self, **more):
+        """As a process of its own: one that attaches again has the run that it had."""
         folder = tempfile.mkdtemp(prefix="holdfast-sdk-")
         self.addCleanup(shutil.rmtree, folder, True)
-        self.path = os.path.join(folder, "sdk")
+        path = os.path.join(folder, "sdk")
         # Left behind by a supervisor that is dead: whoever connects is refused.
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
-            dead.bind(self.path)
-
-    def attach(self, **more):
+            dead.bind(path)
         with self.assertLogs("holdfast", "WARNING"):
-            run = holdfast.attach({"HOLDFAST_SOCKET": self.path, **more})
+            run = holdfast.attach({"HOLDFAST_SOCKET": path, **more})
         self.assertFalse(run.is_attached)
         return run
 
@@ -117,6 +117,15 @@ class Ranks(Dead):
 
     def test_a_trainer_may_attach_in_some_ranks_alone(self):
         self.assertEqual([self.resume(run, None) for run in self.ranks(WELCOME)], [8, 8])
+
+    def test_ranks_on_several_nodes_that_cannot_ask_each_other_are_told_once_by_the_first(self):
+        for rank, local, told in (("0", "1", 1), ("1", "1", 0), ("0", "2", 0)):
+            run = holdfast.attach(FakeSupervisor().env(RANK=rank, WORLD_SIZE="2", LOCAL_WORLD_SIZE=local))
+            with self.assertLogs("holdfast") as logs:
+                logging.getLogger("holdfast").info("at least one line")
+                for step in range(3):
+                    run.step(step)
+            self.assertEqual(sum("torch.distributed is not initialised" in line for line in logs.output), told)
 
     def test_one_without_an_answer_takes_part_in_what_the_others_agree_on(self):
         channel = Meeting()
