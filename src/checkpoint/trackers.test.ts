@@ -1,10 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { WHOLE } from '../../test/support/fixtures.ts';
 import { tempFolder } from '../../test/support/temp-folder.ts';
 import { Findings } from './findings.ts';
+import { discover } from './discover.ts';
 import { openTree } from './source/tree.ts';
-import { readTrackers, reportTracker } from './trackers.ts';
+import { readTrackers, reportTracker, reportUntracked } from './trackers.ts';
 
 it.each([
   ['an empty Megatron tracker', 'latest_checkpointed_iteration.txt', '', ['TRACKER_EMPTY']],
@@ -33,4 +35,43 @@ it.each([
   for (const tracker of readTrackers(tree.root)) reportTracker(tracker, findings);
   tree.close();
   expect(findings.evidence.map(({ code }) => code)).toEqual(codes);
+});
+
+describe('a run in which nothing names the newest checkpoint', () => {
+  function untracked(fixture: string, change: (run: string) => void, below = ''): readonly (string | null)[] {
+    using folder = tempFolder();
+    const run = join(folder.path, 'run');
+    cpSync(join(WHOLE, fixture, 'data/run'), run, { recursive: true });
+    change(run);
+    const { tree } = openTree(join(folder.path, below));
+    const findings = new Findings();
+    reportUntracked(tree.root, discover(tree.root).units, findings);
+    tree.close();
+    return findings.evidence.map(({ code, file }) => `${code} ${file}`);
+  }
+
+  it.each([
+    ['deepspeed-zero2', 'latest'],
+    ['megatron-dist', 'latest_checkpointed_iteration.txt'],
+    ['megatron-legacy', 'latest_checkpointed_iteration.txt'],
+  ])('is told of once where a loader would look for its name (%s)', (fixture, name) => {
+    const forget = (run: string): void => rmSync(join(run, name));
+    expect(untracked(fixture, () => {})).toEqual([]);
+    expect(untracked(fixture, forget)).toEqual([`TRACKER_MISSING run/${name}`]);
+    expect(untracked(fixture, forget, 'run')).toEqual([`TRACKER_MISSING ${name}`]);
+  });
+
+  it('is told of once for many checkpoints in one folder', () => {
+    const forget = (run: string): void => {
+      rmSync(join(run, 'latest'));
+      cpSync(join(run, 'global_step4'), join(run, 'global_step8'), { recursive: true });
+    };
+    expect(untracked('deepspeed-zero2', forget)).toEqual(['TRACKER_MISSING run/latest']);
+  });
+
+  it('is not told of where only the checkpoint itself was looked at, or something else', () => {
+    const forget = (run: string): void => rmSync(join(run, 'latest'));
+    expect(untracked('deepspeed-zero2', forget, 'run/global_step4')).toEqual([]);
+    expect(untracked('deepspeed-zero2', (run) => writeFileSync(join(run, 'latest'), ''))).toEqual([]);
+  });
 });

@@ -103,12 +103,42 @@ export function trackersByFolder(trackers: readonly Tracker[]): ReadonlyMap<stri
 /** Tells of a checkpoint that lies beside a tracker and has a higher step than the one it names. */
 export function reportBehind(trackers: ReadonlyMap<string, readonly Tracker[]>, unit: Unit, findings: Findings): void {
   const step = stepOfName(baseOf(unit.path));
-  const folder = unit.path.slice(0, -baseOf(unit.path).length).replace(/\/$/, '');
-  for (const tracker of trackers.get(folder) ?? []) {
+  for (const tracker of trackers.get(folderOf(unit.path)) ?? []) {
     if (tracker.step === null || step === null || step <= tracker.step) continue;
     const message = `${printable(tracker.file)} names step ${tracker.step} as the newest, but this one is of step ${step}`;
     findings.add('TRACKER_BEHIND', { file: tracker.file, expected: String(step), found: String(tracker.step) }, message);
   }
+}
+
+/** What a loader looks for beside checkpoints of these formats when it is told no name. */
+const SOUGHT: ReadonlyMap<string, readonly [string, ...string[]]> = new Map([
+  ['deepspeed', ['latest', 'latest_universal']],
+  ['megatron-dist', ['latest_checkpointed_iteration.txt']],
+  ['megatron-legacy', ['latest_checkpointed_iteration.txt']],
+]);
+
+/** Tells of folders with such checkpoints in which nothing names the newest of them. */
+export function reportUntracked(root: Directory, units: readonly Unit[], findings: Findings): void {
+  const seen = new Set<string>();
+  for (const { path, format } of units) {
+    const sought = SOUGHT.get(format?.id ?? '');
+    const holder = folderOf(path);
+    // What lies beside the root, when that is the checkpoint, was not looked at.
+    if (sought === undefined || path === root.path || seen.has(holder)) continue;
+    seen.add(holder);
+    const folder = holder === '' ? root : directoryAt(root, holder);
+    if (folder === null || sought.some((name) => folder.has(name))) continue;
+    const message = `no ${sought[0]} names the newest checkpoint: a loader that is not told a name like ${excerpt(baseOf(path))} finds none`;
+    findings.add('TRACKER_MISSING', { file: folder.pathOf(sought[0]), found: 'nothing' }, message);
+  }
+}
+
+function directoryAt(root: Directory, path: string): Directory | null {
+  return path.split('/').reduce<Directory | null>((directory, name) => directory?.directory(name) ?? null, root);
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, -baseOf(path).length).replace(/\/$/, '');
 }
 
 function baseOf(path: string): string {

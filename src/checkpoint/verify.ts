@@ -17,7 +17,7 @@ import { SourceError } from './source/source-error.ts';
 import { type FreshLook, openTree, type Tree } from './source/tree.ts';
 import { findWriters, type Writer } from './source/writers.ts';
 import { addManifestFindings } from './store/manifest-findings.ts';
-import { reportBehind, reportTracker, type Tracker, trackersByFolder } from './trackers.ts';
+import { reportBehind, reportTracker, reportUntracked, type Tracker, trackersByFolder } from './trackers.ts';
 import { once, type Unit } from './unit.ts';
 import { canResume } from './verdict.ts';
 
@@ -183,6 +183,7 @@ function settleHoles(findings: Findings, compared: Compared): void {
 function finish(path: string, checkpoints: CheckpointReport[], discovery: Discovery, { tree, options }: Context): PathReport {
   const { findings, trackers } = discovery;
   for (const tracker of trackers) reportTracker(tracker, findings);
+  reportUntracked(tree.root, discovery.units, findings);
   const lastGood = checkpoints.find(({ verdict }) => canResume(verdict, options.requireChecked === true)) ?? null;
   return {
     path,
