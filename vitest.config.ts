@@ -10,6 +10,8 @@ const STORE_TIMEOUT_MS = 5 * 60_000;
 const FRAMEWORK_TIMEOUT_MS = 20 * 60_000;
 /** Against hangs alone: by itself the longest takes half a minute. */
 const CLUSTER_TIMEOUT_MS = 20 * 60_000;
+/** What a test that failed has left running would slow down, or disturb, those after it. */
+const END_RUNS = 'test/support/end-runs.ts';
 
 /**
  * `npm test` runs unit, e2e and fuzz: they need Node and npm only. The supervisor suite (`npm run test:supervisor`) runs trainers: Python 3,
@@ -53,6 +55,7 @@ export default defineConfig({
         test: {
           name: 'supervisor',
           include: ['test/supervisor/**/*.test.ts'],
+          setupFiles: END_RUNS,
           pool: 'forks',
           testTimeout: PROCESS_TIMEOUT_MS,
           hookTimeout: 5 * PROCESS_TIMEOUT_MS,
@@ -93,6 +96,7 @@ export default defineConfig({
         test: {
           name: 'frameworks',
           include: ['test/frameworks/**/*.test.ts'],
+          setupFiles: END_RUNS,
           pool: 'forks',
           testTimeout: FRAMEWORK_TIMEOUT_MS,
           hookTimeout: FRAMEWORK_TIMEOUT_MS,
@@ -104,6 +108,7 @@ export default defineConfig({
         test: {
           name: 'stores',
           include: ['test/object-stores/**/*.test.ts'],
+          setupFiles: END_RUNS,
           pool: 'forks',
           testTimeout: STORE_TIMEOUT_MS,
           hookTimeout: STORE_TIMEOUT_MS,

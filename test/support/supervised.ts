@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { RUNS } from './marked-processes.ts';
 import { LAUNCHER, ROOT } from './run-process.ts';
 
 const TRAINER = join(ROOT, 'test/support/trainers/trainer.py');
@@ -54,7 +55,7 @@ interface SupervisedOptions {
 export class Supervised {
   readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
   /** Earlier than {@link ended} where something it has started lives on and could still print. */
-  readonly died: Promise<void>;
+  readonly died: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #isFirst: boolean;
   readonly #lines: string[] = [];
@@ -67,11 +68,11 @@ export class Supervised {
     this.#isFirst = isFirst;
     this.#child = spawn(program, rest, {
       // The machine that runs the tests may be one that a metadata service talks about.
-      env: { PATH: process.env['PATH'], PYTHONDONTWRITEBYTECODE: '1', HOLDFAST_METADATA: 'off', ...env },
+      env: { PATH: process.env['PATH'], PYTHONDONTWRITEBYTECODE: '1', HOLDFAST_METADATA: 'off', ...RUNS.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const [stdout, stderr] = [this.#keep(this.#child.stdout), this.#keep(this.#child.stderr)];
-    this.died = new Promise((resolve) => this.#child.on('exit', () => resolve()));
+    this.died = new Promise((resolve) => this.#child.on('exit', (code, signal) => resolve({ code, signal })));
     this.ended = new Promise((resolve, reject) => {
       this.#child.on('error', reject);
       this.#child.on('close', (code) => {

@@ -1,9 +1,9 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { ProcessMark } from '../../support/marked-processes.ts';
 
 export const FRAMEWORKS = join(import.meta.dirname, '..');
 
@@ -33,10 +33,10 @@ export function familyOf(script: string): string {
 export function output(program: string, args: readonly string[], input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     // Some frameworks leave helper processes in sessions of their own that would hold our pipes open for ever: they carry our mark.
-    const mark = `HOLDFAST_TEST_CHILD=${randomUUID()}`;
-    const child = spawn(program, args, { env: withMark(mark), stdio: ['pipe', 'pipe', 'pipe'] });
+    const mark = new ProcessMark();
+    const child = spawn(program, args, { env: { ...ENVIRONMENT, ...mark.env }, stdio: ['pipe', 'pipe', 'pipe'] });
     let [printed, complaints] = ['', ''];
-    child.on('exit', () => endMarked(mark));
+    child.on('exit', () => void mark.end());
     child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints = (complaints + text).slice(-4000)));
     child.on('error', reject);
@@ -46,24 +46,6 @@ export function output(program: string, args: readonly string[], input = ''): Pr
     });
     child.stdin.end(input);
   });
-}
-
-function withMark(mark: string): NodeJS.ProcessEnv {
-  const [name = '', value] = mark.split('=');
-  return { ...ENVIRONMENT, [name]: value };
-}
-
-/** Ends every process that was started, at any remove, by the one with this mark. */
-function endMarked(mark: string): void {
-  for (const name of readdirSync('/proc')) {
-    const pid = Number(name);
-    if (!Number.isInteger(pid) || pid === process.pid) continue;
-    try {
-      if (readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(mark)) process.kill(pid, 'SIGKILL');
-    } catch {
-      // It ended by itself, or is not ours to look at.
-    }
-  }
 }
 
 /** A program that answers each JSON line with one JSON line. */
