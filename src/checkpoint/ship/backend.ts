@@ -66,8 +66,6 @@ export interface ObjectStore extends AsyncDisposable {
   head(key: string): Promise<StoredObject | null>;
   /** The bytes of a small object and its version; null when there is none. */
   read(key: string, maxBytes: number): Promise<{ readonly bytes: Buffer; readonly version: string } | null>;
-  /** Large ranges are read soon: what takes a while for that is made ready. */
-  expectRanges(): void;
   /** Hands over a range in order. `restart` is called before the first byte of every try. */
   readRange(key: string, range: { readonly offset: number; readonly size: number }, sink: RangeSink): Promise<void>;
   /** Creates a small object only when there is none. */

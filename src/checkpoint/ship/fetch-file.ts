@@ -9,7 +9,7 @@ import { RangeWriter, type RangeWriterOptions } from './range-writer.ts';
 import { forEachAtOnce, type Slots } from './slots.ts';
 
 /** A request covers this many sealed parts at most. */
-const PARTS_PER_RANGE = 4;
+const PARTS_PER_RANGE = 8;
 /** How often a range whose bytes are wrong is asked for again. */
 const MAX_TRIES = 3;
 
@@ -48,7 +48,7 @@ async function fillFile(handle: FileHandle, key: string, file: SealedFile, optio
       // Not `+= await`: that would add to what it was before the wait.
       const bytes = await fetchRange(handle, key, { file, ...range }, options);
       fetched += bytes;
-    }),
+    }, key),
   );
   // An earlier, longer file of the same name.
   await handle.truncate(file.size);

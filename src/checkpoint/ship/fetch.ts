@@ -19,7 +19,7 @@ import { fetchFile } from './fetch-file.ts';
 import { type CheckpointKind, fileKey, manifestKey } from './keys.ts';
 import { readPointer } from './pointer.ts';
 import { BlockPool } from './range-writer.ts';
-import { type RateLimit, UNLIMITED } from './rate-limit.ts';
+import type { RateLimit } from './rate-limit.ts';
 import { forEachAtOnce, Slots } from './slots.ts';
 
 export interface FetchOptions {
@@ -65,7 +65,6 @@ interface RemoteCheckpoint {
 export async function fetchCheckpoint(options: FetchOptions): Promise<Fetched> {
   const { remote, folder } = options;
   const started = options.clock.monotonic();
-  if (options.limit === UNLIMITED) remote.expectRanges();
   const found = await findRemote(remote, options.checkpoint);
   const { name, manifest } = found;
   const store = openFolder(folder, manifest.run);

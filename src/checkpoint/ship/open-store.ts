@@ -13,6 +13,7 @@ import { GcsStore } from './gcs/store.ts';
 import { createHttpClient, type Deadlines } from './http/client.ts';
 import { createRoutes, type Env } from './http/connect.ts';
 import { type Origin, parseOrigin } from './http/origin.ts';
+import type { RangeThreads } from './http/ranges/threads.ts';
 import type { Location } from './location.ts';
 import { remoteError } from './remote-error.ts';
 import { DEFAULT_RETRIES, type RetryPolicy } from './retry.ts';
@@ -31,6 +32,8 @@ export interface StoreOptions {
   readonly isPathStyle?: boolean;
   readonly retries?: RetryPolicy;
   readonly deadlines?: Deadlines;
+  /** Threads that were started before it was known what to ask for; the store's from here on. */
+  readonly ranges?: RangeThreads | undefined;
 }
 
 /** Opens the store that an address names, with the settings and credentials as the tools of its cloud find them. Sends nothing yet. */
@@ -47,11 +50,10 @@ export function openStore(location: Location, options: StoreOptions): ObjectStor
 
 type BucketLocation = Location & { readonly kind: 's3' | 'gs' };
 
-function connection({ env, clock, rng, signal, retries, deadlines }: StoreOptions) {
-  const routes = createRoutes(env);
+function connection({ env, clock, rng, signal, retries, deadlines, ranges }: StoreOptions) {
+  const routes = createRoutes(env, ranges);
   const http = createHttpClient(routes, clock, deadlines);
-  const ways = { expectRanges: () => routes.ranges.warm(), close: () => routes.close() };
-  return { ways, caller: { http, clock, rng, signal, policy: retries ?? DEFAULT_RETRIES } };
+  return { close: () => routes.close(), caller: { http, clock, rng, signal, policy: retries ?? DEFAULT_RETRIES } };
 }
 
 /** Where a bucket of which nothing is known is asked for first; the answer tells its region. */
@@ -88,7 +90,7 @@ function openS3({ url, bucket, prefix }: BucketLocation, options: StoreOptions):
   const place = { bucket, ...s3Settings(bucket, options, profile.settings) };
   const { region } = place;
   const attempts = maxAttempts(env['AWS_MAX_ATTEMPTS'] ?? profile.settings.get('max_attempts') ?? '');
-  const { ways, caller } = connection({ ...options, retries: { ...(options.retries ?? DEFAULT_RETRIES), ...attempts } });
+  const { close, caller } = connection({ ...options, retries: { ...(options.retries ?? DEFAULT_RETRIES), ...attempts } });
   const isExplicit = (options.profile ?? null) !== null;
   const credentials = keepFresh(options.clock, async () => {
     try {
@@ -101,7 +103,7 @@ function openS3({ url, bucket, prefix }: BucketLocation, options: StoreOptions):
     url,
     prefix,
     clock: options.clock,
-    ...ways,
+    close,
   });
 }
 
@@ -111,7 +113,7 @@ function openGcs({ url, bucket, prefix }: BucketLocation, options: StoreOptions)
   const address =
     options.endpoint ?? (emulator === '' ? 'https://storage.googleapis.com' : emulator.includes('://') ? emulator : `http://${emulator}`);
   const endpoint = parseEndpoint(address);
-  const { ways, caller } = connection(options);
+  const { close, caller } = connection(options);
   const token = keepFresh(clock, async () => {
     try {
       return await findGoogleToken(env, caller);
@@ -121,7 +123,7 @@ function openGcs({ url, bucket, prefix }: BucketLocation, options: StoreOptions)
   });
   // Only an emulator speaks without TLS, and it asks for no token; a real one must never go over a plain connection.
   const isEmulated = endpoint.protocol === 'http:';
-  return new GcsStore(new GcsClient({ ...caller, endpoint, token: isEmulated ? null : token }), { url, bucket, prefix, memory, ...ways });
+  return new GcsStore(new GcsClient({ ...caller, endpoint, token: isEmulated ? null : token }), { url, bucket, prefix, memory, close });
 }
 
 function parseEndpoint(text: string): Origin & { readonly path: string } {

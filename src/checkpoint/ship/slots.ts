@@ -1,22 +1,62 @@
-/** Lets a bounded number of things happen at a time; the others wait in the order they came. */
+interface Waiting {
+  readonly of: string;
+  readonly start: () => void;
+}
+
+/**
+ * Lets a bounded number of things happen at a time. Of those that wait, the next is of those of whom the fewest are under way, and among them the first
+ * that came: several files that are written at the same time do not get into each other's way as several places of one file do.
+ */
 export class Slots {
   #free: number;
-  readonly #waiting: (() => void)[] = [];
+  #isGranting = false;
+  readonly #underWay = new Map<string, number>();
+  readonly #waiting: Waiting[] = [];
 
   constructor(count: number) {
     this.#free = count;
   }
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  async run<T>(work: () => Promise<T>, of = ''): Promise<T> {
+    await new Promise<void>((start) => {
+      this.#waiting.push({ of, start });
+      this.#grantSoon();
+    });
     try {
       return await work();
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free++;
-      else next();
+      this.#free++;
+      this.#count(of, -1);
+      this.#grantSoon();
     }
+  }
+
+  /** Not at once: others who ask at the same moment are to be heard first. */
+  #grantSoon(): void {
+    if (this.#isGranting) return;
+    this.#isGranting = true;
+    setImmediate(() => {
+      this.#isGranting = false;
+      while (this.#free > 0 && this.#waiting.length > 0) this.#grant();
+    });
+  }
+
+  #grant(): void {
+    const next = this.#waiting.reduce((best, each) => (this.#countOf(each.of) < this.#countOf(best.of) ? each : best));
+    this.#waiting.splice(this.#waiting.indexOf(next), 1);
+    this.#free--;
+    this.#count(next.of, 1);
+    next.start();
+  }
+
+  #countOf(of: string): number {
+    return this.#underWay.get(of) ?? 0;
+  }
+
+  #count(of: string, change: number): void {
+    const count = this.#countOf(of) + change;
+    if (count === 0) this.#underWay.delete(of);
+    else this.#underWay.set(of, count);
   }
 }
 

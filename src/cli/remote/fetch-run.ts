@@ -1,4 +1,5 @@
-import { type Fetched, fetchCheckpoint } from '../../checkpoint/ship/fetch.ts';
+import type { Fetched } from '../../checkpoint/ship/fetch.ts';
+import { RangeThreads } from '../../checkpoint/ship/http/ranges/threads.ts';
 import { openRemote, rateLimit, readLocation, type RemoteWorld, takeOperands, waitingFor } from './open-remote.ts';
 import type { RemoteValues } from '../commands/remote-options.ts';
 
@@ -16,12 +17,16 @@ export async function fetchRun(operands: readonly string[], values: FetchValues,
   const [url, folder] = takeOperands(operands, ['URL', 'DIR']);
   const location = readLocation(url);
   const { clock, onProgress } = world;
+  // They take as long to start as all the rest of the program does to load.
+  const ranges = new RangeThreads();
+  if (location.kind !== 'file' && values.limit === null) ranges.warm();
   const stop = new AbortController();
   const signal = AbortSignal.any([world.signal, stop.signal]);
   // Nothing is uploaded, so nothing is remembered.
   const memory = { get: () => null, set() {}, delete() {} };
-  const remote = openRemote(location, values, { ...world, signal, memory });
   try {
+    await using remote = await openRemote(location, values, { ...world, signal, memory, ranges });
+    const { fetchCheckpoint } = await import('../../checkpoint/ship/fetch.ts');
     const fetched = await fetchCheckpoint({
       ...{ remote, stop, signal, folder, clock },
       checkpoint: values.checkpoint,
@@ -32,6 +37,6 @@ export async function fetchRun(operands: readonly string[], values: FetchValues,
     });
     return { schema: 'holdfast.fetch/1', url: location.url, ...fetched };
   } finally {
-    await remote[Symbol.asyncDispose]();
+    ranges.close();
   }
 }

@@ -1,6 +1,6 @@
 import type { ObjectStore, UploadMemory } from '../../checkpoint/ship/backend.ts';
+import type { RangeThreads } from '../../checkpoint/ship/http/ranges/threads.ts';
 import { type Location, parseLocation } from '../../checkpoint/ship/location.ts';
-import { openStore } from '../../checkpoint/ship/open-store.ts';
 import { limitRate, type RateLimit, UNLIMITED } from '../../checkpoint/ship/rate-limit.ts';
 import type { Clock } from '../../core/clock.ts';
 import { HoldfastError } from '../../core/errors.ts';
@@ -29,13 +29,20 @@ export function readLocation(text: string): Location {
   throw new HoldfastError('USAGE', { message: location.reason });
 }
 
-export function openRemote(location: Location, values: RemoteValues, world: RemoteWorld & { readonly memory: UploadMemory }): ObjectStore {
-  const { clock, env, signal, memory } = world;
+interface OpenWorld extends RemoteWorld {
+  readonly memory: UploadMemory;
+  readonly ranges?: RangeThreads;
+}
+
+export async function openRemote(location: Location, values: RemoteValues, world: OpenWorld): Promise<ObjectStore> {
+  const { clock, env, signal, memory, ranges } = world;
+  const { openStore } = await import('../../checkpoint/ship/open-store.ts');
   return openStore(location, {
     clock,
     env,
     signal,
     memory,
+    ranges,
     rng: createRng(randomSeed()),
     endpoint: values.endpoint,
     region: values.region,

@@ -32,7 +32,7 @@ export async function shipRun(operands: readonly string[], values: ShipValues, w
   const journal = openJournal(path, location.url);
   const stop = new AbortController();
   const signal = AbortSignal.any([world.signal, stop.signal]);
-  const remote = openRemote(location, values, { ...world, signal, memory: journal });
+  const remote = await openRemote(location, values, { ...world, signal, memory: journal });
   const limit = rateLimit(values, clock);
   const checkpoints: Shipped[] = [];
   try {

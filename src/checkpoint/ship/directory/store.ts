@@ -56,8 +56,6 @@ export class DirectoryStore implements ObjectStore {
     });
   }
 
-  expectRanges(): void {}
-
   async readRange(key: string, { offset, size }: { offset: number; size: number }, sink: RangeSink): Promise<void> {
     await this.#guard('read', key, async () => {
       await withFile(this.#path(key), constants.O_RDONLY, async (file) => {

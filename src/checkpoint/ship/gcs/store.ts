@@ -25,7 +25,6 @@ export interface GcsStoreOptions {
   /** Below which all keys lie, without a slash at either end; may be empty. */
   readonly prefix: string;
   readonly memory: UploadMemory;
-  readonly expectRanges: () => void;
   readonly close: () => void;
 }
 
@@ -68,10 +67,6 @@ export class GcsStore implements ObjectStore {
       const generation = headers['x-goog-generation'];
       return { bytes: body, version: typeof generation === 'string' ? generation : '' };
     });
-  }
-
-  expectRanges(): void {
-    this.#options.expectRanges();
   }
 
   async readRange(key: string, { offset, size }: { offset: number; size: number }, sink: RangeSink): Promise<void> {

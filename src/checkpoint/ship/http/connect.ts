@@ -82,7 +82,7 @@ function extraCertificates(env: Env): readonly string[] | null {
 /** How many connections may be open to one place: more than there are transfers at a time, so that small questions never wait for them. */
 const MAX_SOCKETS = 64;
 
-export function createRoutes(env: Env): Routes {
+export function createRoutes(env: Env, ranges = new RangeThreads()): Routes {
   const made = new Map<string, Route>();
   const ca = extraCertificates(env);
   const make = (origin: Origin): Route => {
@@ -93,7 +93,7 @@ export function createRoutes(env: Env): Routes {
     const secure = { ...options, ...(ca === null ? {} : { ca: [...ca] }) };
     return { agent: proxy === null ? new https.Agent(secure) : new TunnelAgent(proxy, secure), proxy: null, isDirect };
   };
-  const ranges = new RangeThreads(ca);
+  ranges.trust(ca);
   return {
     ranges,
     to(origin) {

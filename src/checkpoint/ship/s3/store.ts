@@ -13,7 +13,6 @@ export interface S3StoreOptions {
   /** Below which all keys lie, without a slash at either end; may be empty. */
   readonly prefix: string;
   readonly clock: Clock;
-  readonly expectRanges: () => void;
   readonly close: () => void;
 }
 
@@ -44,10 +43,6 @@ export class S3Store implements ObjectStore {
         throw thrown;
       }
     });
-  }
-
-  expectRanges(): void {
-    this.#options.expectRanges();
   }
 
   async readRange(key: string, { offset, size }: { offset: number; size: number }, sink: RangeSink): Promise<void> {

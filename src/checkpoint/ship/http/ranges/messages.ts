@@ -13,6 +13,8 @@ export interface FilePlace {
 export type RangeRequest = Omit<RawGet, 'sink'> & FilePlace;
 
 export type ToThread =
+  /** Before the first request: certificates beyond the runtime's own, null for none. */
+  | { readonly type: 'trust'; readonly ca: readonly string[] | null }
   | { readonly type: 'get'; readonly id: number; readonly request: RangeRequest; readonly idleMs: number }
   | { readonly type: 'stop'; readonly id: number };
 

@@ -19,7 +19,7 @@ async function setUp(folder: string, answer: (socket: Socket, count: number) => 
   const server = await serve(answer);
   const path = join(folder, 'file');
   const handle: FileHandle = await open(path, 'w+');
-  const threads = new RangeThreads(null, 2);
+  const threads = new RangeThreads(2);
   const told = { bytes: 0 };
   return {
     path,
@@ -101,7 +101,8 @@ it.skipIf(whyNoCertificates() !== null)(
     await using front = await startTlsFront(server.origin.port, certificates);
     await using writable = await open(join(folder.path, 'file'), 'w+');
     await using unwritable = await open(join(folder.path, 'file'), 'r');
-    const threads = new RangeThreads([readFileSync(certificates.authority, 'utf8')], 1);
+    const threads = new RangeThreads(1);
+    threads.trust([readFileSync(certificates.authority, 'utf8')]);
     const origin = { protocol: 'https:', host: '127.0.0.1', port: front.port } as const;
     const get = (fd: number) =>
       threads.get(
@@ -114,3 +115,20 @@ it.skipIf(whyNoCertificates() !== null)(
     threads.close();
   },
 );
+
+it('threads that were started before it was known whom to trust trust them all the same', async (context) => {
+  const why = whyNoCertificates();
+  context.skip(why !== null, why ?? '');
+  using folder = tempFolder();
+  await using server = await serve((socket) => socket.write(`${plainHead(3)}abc`));
+  const certificates = makeCertificates(folder.path, '127.0.0.1');
+  await using front = await startTlsFront(server.origin.port, certificates);
+  await using file = await open(join(folder.path, 'file'), 'w+');
+  const threads = new RangeThreads(1);
+  threads.warm();
+  threads.trust([readFileSync(certificates.authority, 'utf8')]);
+  const origin = { protocol: 'https:', host: '127.0.0.1', port: front.port } as const;
+  const request = { origin, path: '/', headers: {}, size: 3, fd: file.fd, offset: 0, partBytes: PART_BYTES };
+  expect(await threads.get(request, { idleMs, signal: new AbortController().signal, onBytes: () => {} })).toHaveLength(1);
+  threads.close();
+});

@@ -20,18 +20,23 @@ export interface RangeOptions extends RawOptions {
  * one can take, sum up and write. Started when they are needed.
  */
 export class RangeThreads {
-  readonly #ca: readonly string[] | null;
+  #ca: readonly string[] | null = null;
   readonly #most: number;
   readonly #threads = new Set<RangeThread>();
 
-  constructor(ca: readonly string[] | null, most = Math.min(availableParallelism(), MOST_THREADS)) {
-    this.#ca = ca;
+  constructor(most = Math.min(availableParallelism(), MOST_THREADS)) {
     this.#most = most;
+  }
+
+  /** Certificates beyond the runtime's own, null for none; before the first request. */
+  trust(ca: readonly string[] | null): void {
+    this.#ca = ca;
+    if (ca !== null) for (const thread of this.#threads) thread.trust(ca);
   }
 
   /** The checksums of the parts that were written; null when the answer is not the plain one that was expected, and nothing was. */
   async get(request: RangeRequest, options: RangeOptions): Promise<readonly string[] | null> {
-    return (await this.#idlest()?.get(request, options)) ?? null;
+    return (await this.#threadFor(request.fd)?.get(request, options)) ?? null;
   }
 
   /** Some are started now: they are needed soon. */
@@ -44,16 +49,20 @@ export class RangeThreads {
     this.#threads.clear();
   }
 
-  #idlest(): RangeThread | null {
-    const [idlest] = [...this.#threads].sort((a, b) => a.busy - b.busy);
-    if (idlest !== undefined && (idlest.busy === 0 || this.#threads.size >= this.#most)) return idlest;
-    return this.#start() ?? idlest ?? null;
+  /** Two that write to one file wait for each other: it is left to the one that has it already, unless others have less to do. */
+  #threadFor(fd: number): RangeThread | null {
+    const threads = [...this.#threads].sort((a, b) => a.busy - b.busy);
+    const [idlest] = threads;
+    if (idlest === undefined || (idlest.busy > 0 && threads.length < this.#most)) return this.#start() ?? idlest ?? null;
+    const acquainted = threads.find((thread) => thread.writesTo(fd));
+    return acquainted !== undefined && idlest.busy > 0 && acquainted.busy <= idlest.busy + 1 ? acquainted : idlest;
   }
 
   /** Null where there can be no more threads. */
   #start(): RangeThread | null {
     try {
-      const thread: RangeThread = new RangeThread(this.#ca, () => this.#threads.delete(thread));
+      const thread: RangeThread = new RangeThread(() => this.#threads.delete(thread));
+      if (this.#ca !== null) thread.trust(this.#ca);
       this.#threads.add(thread);
       return thread;
     } catch {
@@ -67,6 +76,7 @@ function asError({ code, errno, message }: SystemFailure): Error {
 }
 
 interface Asked {
+  readonly fd: number;
   readonly onBytes: (bytes: number) => void;
   readonly resolve: (sums: readonly string[] | null) => void;
   readonly reject: (error: Error) => void;
@@ -77,8 +87,8 @@ class RangeThread {
   readonly #asked = new Map<number, Asked>();
   #count = 0;
 
-  constructor(ca: readonly string[] | null, onEnd: () => void) {
-    this.#worker = new Worker(PROGRAM, { workerData: { ca }, resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 } });
+  constructor(onEnd: () => void) {
+    this.#worker = new Worker(PROGRAM, { resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 } });
     this.#worker.unref();
     let problem = 'it was ended';
     this.#worker.on('message', (message: FromThread) => this.#take(message));
@@ -96,6 +106,14 @@ class RangeThread {
     return this.#asked.size;
   }
 
+  trust(ca: readonly string[]): void {
+    this.#send({ type: 'trust', ca });
+  }
+
+  writesTo(fd: number): boolean {
+    return [...this.#asked.values()].some((asked) => asked.fd === fd);
+  }
+
   /** Settles only when nothing is written any more: whoever waits closes the file next. */
   async get(request: RangeRequest, { idleMs, signal, onBytes }: RangeOptions): Promise<readonly string[] | null> {
     signal.throwIfAborted();
@@ -105,7 +123,7 @@ class RangeThread {
     this.#worker.ref();
     try {
       return await new Promise((resolve, reject) => {
-        this.#asked.set(id, { onBytes, resolve, reject });
+        this.#asked.set(id, { fd: request.fd, onBytes, resolve, reject });
         this.#send({ type: 'get', id, request, idleMs });
       });
     } catch (thrown) {

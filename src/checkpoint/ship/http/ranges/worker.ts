@@ -1,4 +1,4 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { RawConnections } from '../raw-get.ts';
 import { FileSink } from './file-sink.ts';
 import type { FromThread, SystemFailure, ToThread } from './messages.ts';
@@ -7,12 +7,12 @@ import type { FromThread, SystemFailure, ToThread } from './messages.ts';
 const port = parentPort;
 if (port === null) throw new Error('ranges/worker.ts runs only as a worker thread');
 
-const { ca } = workerData as { readonly ca: readonly string[] | null };
-const connections = new RawConnections(ca);
+let connections = new RawConnections(null);
 const stops = new Map<number, AbortController>();
 
 port.on('message', (message: ToThread) => {
   if (message.type === 'stop') stops.get(message.id)?.abort(new Error('it was given up'));
+  else if (message.type === 'trust') connections = new RawConnections(message.ca);
   else void answer(message);
 });
 
