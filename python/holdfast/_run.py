@@ -329,7 +329,8 @@ class Run:
         return True
 
     def _reserve(self, size: int) -> Optional[Path]:
-        """A folder in memory, for a file of so many bytes that saves are made of; None: there is no room, or no such memory."""
+        """A folder in memory for a file of so many bytes that saves are made of, in place of what was reserved before; None: there is no room, or no
+        such memory, or none is wanted any more (0)."""
         connection = self._connection
         if connection is None or not self._can_reserve:
             return None
@@ -338,10 +339,9 @@ class Run:
         except Gone:
             return None
         path = reply.get("path")
-        if path is None:
-            log.warning("saves find no memory of their own: %s", reply.get("reason"))
-            return None
-        return Path(str(path))
+        if path is None and size > 0:
+            log.warning("no memory is set aside for saves, which take a slower way: %s", reply.get("reason"))
+        return None if path is None else Path(str(path))
 
     def _take_grant(self, step: int) -> Optional[Grant]:
         if self._granted is not None and self._granted.step != step:

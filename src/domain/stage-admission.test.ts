@@ -4,6 +4,7 @@ import { admitStage, type StageFacts } from './stage-admission.ts';
 const GIB = 2 ** 30;
 const FACTS: StageFacts = {
   lastBytes: 4 * GIB,
+  keptBytes: 0,
   freeBytes: 100 * GIB,
   isShared: false,
   container: null,
@@ -28,6 +29,8 @@ describe('a save goes to memory first', () => {
     ],
     ['of a machine that has it', { availableBytes: 6 * GIB, riseBytes: GIB }, null],
     ['but not of one that has not', { availableBytes: 6 * GIB, riseBytes: 2 * GIB }, 'machine'],
+    ['into memory that is kept for it', { keptBytes: 4 * GIB, freeBytes: GIB }, null],
+    ['but not when it may need more than that', { keptBytes: 4 * GIB, freeBytes: GIB - 1 }, 'room'],
     ['also an empty one', { lastBytes: 0, freeBytes: 0 }, null],
   ])('%s', (_, facts, why) => {
     const admission = admitStage({ ...FACTS, ...facts });

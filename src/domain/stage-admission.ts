@@ -4,6 +4,8 @@ import { formatBytes } from '../core/bytes.ts';
 export interface StageFacts {
   /** Of the last save; null: none was ever made. */
   readonly lastBytes: number | null;
+  /** What the ranks keep there from save to save, and saves are made of. */
+  readonly keptBytes: number;
   /** Free in the file system in memory, and whether others live there whose programs fail when it is full. */
   readonly freeBytes: number;
   readonly isShared: boolean;
@@ -27,9 +29,9 @@ const SHARE = 0.5;
 
 /** Whether a save fits into memory beside the trainer. If not it is written where it will stay, as if there were no memory to stage in. */
 export function admitStage(facts: StageFacts): StageAdmission {
-  const { lastBytes, freeBytes, isShared, container, availableBytes, riseBytes } = facts;
+  const { lastBytes, keptBytes, freeBytes, isShared, container, availableBytes, riseBytes } = facts;
   if (lastBytes === null) return { isAdmitted: false, why: 'unmeasured', reason: 'no save has shown yet how large one is' };
-  const need = Math.ceil(lastBytes * MARGIN);
+  const need = Math.max(0, Math.ceil(lastBytes * MARGIN) - keptBytes);
   const room = Math.floor(freeBytes * (isShared ? SHARE : 1));
   const reason = (where: string, left: number): string =>
     `a save needs ${formatBytes(need)}, and ${formatBytes(Math.max(0, left))} are left ${where}`;

@@ -48,6 +48,7 @@ type Said = Parameters<SdkListener['onMessage']>[1];
 type LedgerReason = EventOf<'save-started'>['reason'];
 /** How long workers that were started again wait for what those before them had handed over; they would wait for an answer a little longer. */
 const SETTLE_MS = 20_000;
+const NO_STAGE = { path: null, reason: 'saves do not go to memory first' } as const;
 const REASONS: Readonly<Record<SaveReason, LedgerReason>> = { cadence: 'cadence', notice: 'flush', asked: 'advice' };
 
 /**
@@ -141,9 +142,17 @@ export class Life implements SdkListener, SaveEvents {
 
   #welcome(rank: Rank, resume: Resume | null): void {
     if (!this.ranks.all.includes(rank)) return;
-    const { store, attempt, options, book } = this.#life;
+    const { store, attempt, options, book, stage } = this.#life;
     const everySteps = options.cadence.kind === 'steps' ? options.cadence.everySteps : null;
-    rank.send({ type: 'welcome', protocol: PROTOCOL, run: store.run, attempt: attempt.attempt, resume, everySteps });
+    rank.send({
+      type: 'welcome',
+      protocol: PROTOCOL,
+      run: store.run,
+      attempt: attempt.attempt,
+      resume,
+      everySteps,
+      reserves: stage !== null,
+    });
     book.record({ kind: 'sdk-attached', rank: rank.rank, worldSize: rank.world, python: null, framework: null });
     if (!this.#isTold)
       book.say(
@@ -180,6 +189,9 @@ export class Life implements SdkListener, SaveEvents {
       case 'failed':
         this.desk.fail(rank, message.save, message.reason);
         break;
+      case 'reserve':
+        this.#reserve(rank, message.bytes);
+        break;
       case 'late':
         this.desk.late(rank, message.at);
         this.ranks.askLater(rank, message, this.measured.quickStepMs);
@@ -206,6 +218,11 @@ export class Life implements SdkListener, SaveEvents {
     }
   }
 
+  /** Memory that a rank keeps from save to save. */
+  #reserve(rank: Rank, bytes: number): void {
+    rank.send({ type: 'reserved', ...(this.#life.stage?.keep(rank, bytes) ?? NO_STAGE) });
+  }
+
   /** All ranks end together; the first speaks for all. */
   #finish(rank: Rank): void {
     if (rank.rank === (this.ranks.all[0]?.rank ?? rank.rank)) this.#finished = true;
@@ -215,6 +232,7 @@ export class Life implements SdkListener, SaveEvents {
   onGone(rank: Rank): void {
     this.ranks.remove(rank);
     this.desk.gone(rank);
+    this.#life.stage?.release(rank);
     if (this.ranks.count === 0) for (const resolve of this.#leaving.splice(0)) resolve();
   }
 

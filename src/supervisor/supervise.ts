@@ -18,7 +18,7 @@ import type { RunOptions } from './options.ts';
 import { type CurrentLife, liveOnce } from './live-once.ts';
 import { Sealer } from './sealing/sealer.ts';
 import type { Shipping } from './shipping/shipping.ts';
-import { openStage } from './staging/stage.ts';
+import { openStage, type Stage } from './staging/stage.ts';
 import { hearSignals, type SignalHub } from './signals.ts';
 import { Surroundings } from './surroundings.ts';
 import { torchrunWarning } from './torchrun.ts';
@@ -42,6 +42,7 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
   const current: CurrentLife = { life: null, trainer: null };
   const over = new AbortController();
   let sealer: Sealer | null = null;
+  let stage: Stage | null = null;
   const surroundings = new Surroundings();
   const listener = {
     onNotice: (notice: Notice) => onNotice(notice, book, current),
@@ -66,6 +67,8 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
     sealer = new Sealer({ dir: store.path, clock });
     const bystanders = { options, store, book, notices, surroundings, current, rng: world.rng, signal: over.signal };
     const onStarted = firstTime(() => startBystanders(bystanders));
+    // What lies in the memory of one node is a part of a checkpoint only.
+    stage = options.gang === null ? openStage(options.stage, store, book) : null;
     const code = await liveOn({
       onStarted,
       options,
@@ -74,8 +77,7 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
       notices,
       current,
       sealer,
-      // What lies in the memory of one node is a part of a checkpoint only.
-      stage: options.gang === null ? openStage(options.stage, store, book) : null,
+      stage,
       shipping,
       gang: randomUUID,
     });
@@ -83,11 +85,15 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
     return code;
   } finally {
     await sealer?.close();
+    if (stage !== null) await bounded(stage.close(), FREE_MS, clock);
     over.abort();
     stopHearing();
     await book.close();
   }
 }
+
+/** How long freeing memory may hold up the end. */
+const FREE_MS = 2_000;
 
 /** Does something the first time only. */
 function firstTime(act: () => void): () => void {

@@ -29,6 +29,10 @@ describe('a message of a rank', () => {
       { type: 'begin', step: 0 },
     ],
     [
+      { type: 'reserve', bytes: 4096 },
+      { type: 'reserve', bytes: 4096 },
+    ],
+    [
       { type: 'failed', save: 's' },
       { type: 'failed', save: 's', reason: 'no reason given' },
     ],
@@ -53,6 +57,7 @@ describe('a message of a rank', () => {
     ['{"type":"step","step":-1}', 'has no step that is a whole number from 0'],
     ['{"type":"begin","step":1.5}', 'has no step that is a whole number from 0'],
     ['{"type":"saved","save":""}', 'names no save'],
+    ['{"type":"reserve","bytes":-1}', 'has no bytes that are a whole number from 0'],
   ])('%s is refused', (line, reason) => {
     expect(parseMessage(line)).toEqual({ ok: false, reason });
   });

@@ -20,6 +20,8 @@ export type FromRank =
   | { readonly type: 'step'; readonly step: number; readonly metrics: Metrics }
   | { readonly type: 'begin'; readonly step: number }
   | { readonly type: 'saved'; readonly save: string }
+  /** Memory for a file that is kept from save to save; 0 gives it back. */
+  | { readonly type: 'reserve'; readonly bytes: number }
   | { readonly type: 'failed'; readonly save: string; readonly reason: string }
   | { readonly type: 'late'; readonly at: number; readonly step: number }
   /** All ranks save at the step that they agree on, so long after one of them is asked; null: they cannot agree any more. */
@@ -41,6 +43,8 @@ export type ToRank =
       readonly resume: { readonly path: string; readonly step: number; readonly save: string } | null;
       /** A save is due at every multiple of this; null: the supervisor says when. */
       readonly everySteps: number | null;
+      /** Memory can be reserved. */
+      readonly reserves: boolean;
     }
   /** A save is due: with a number at that step exactly, else at the next. */
   | { readonly type: 'save'; readonly why: SaveReason; readonly at: number | null }
@@ -49,6 +53,8 @@ export type ToRank =
   /** `mark`: a file to make when all is written, so that it can be kept also when the supervisor does not hear of it; null: none. */
   | { readonly type: 'folder'; readonly step: number; readonly save: string; readonly path: string; readonly mark: string | null }
   | { readonly type: 'refused'; readonly step: number; readonly code: string; readonly reason: string }
+  /** The answer to `reserve`: a folder in memory; null: there is none, and why. */
+  | { readonly type: 'reserved'; readonly path: string | null; readonly reason: string | null }
   | { readonly type: 'sealed'; readonly save: string; readonly step: number; readonly path: string }
   | { readonly type: 'lost'; readonly save: string; readonly reason: string }
   | { readonly type: 'bye' };
@@ -74,6 +80,7 @@ const READERS: Readonly<Record<string, (message: JsonObject) => Parsed<FromRank>
   saved: ({ save }) => (isShort(save) ? parsed({ type: 'saved', save }) : noSave()),
   failed: ({ save, reason }) =>
     isShort(save) ? parsed({ type: 'failed', save, reason: readText(reason) ?? 'no reason given' }) : noSave(),
+  reserve: ({ bytes }) => (isCount(bytes) ? parsed({ type: 'reserve', bytes }) : refused('has no bytes that are a whole number from 0')),
   late: ({ at, step }) => (isCount(step) && isCount(at) ? parsed({ type: 'late', at, step }) : noStep()),
   agrees: ({ withinMs }) => parsed({ type: 'agrees', withinMs: isSpan(withinMs) ? withinMs : null }),
   busy: ({ what }) => parsed({ type: 'busy', what: readText(what) }),

@@ -24,7 +24,8 @@ const SCHEMA = 'holdfast.image/1';
 const DATA = 'data';
 const FACTS = 'image.json';
 const MOST_FACTS_BYTES = 16 * 1024;
-const OWNER = 'owner-';
+/** In front of the process that something belongs to, in the name of a file beside it. */
+export const OWNER = 'owner-';
 const HANDED_OVER = 'handed-over-';
 /** What is on its way out: nobody looks into it. */
 const GONE = 'gone-';

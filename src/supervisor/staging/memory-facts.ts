@@ -4,7 +4,7 @@ import { containerMemory } from '../container-memory.ts';
 import type { StageFolder } from './stage-folder.ts';
 
 /** What the memory looks like now, for the processes that train. */
-export function memoryFacts({ parent, isShared }: StageFolder, pids: readonly number[]): Omit<StageFacts, 'lastBytes'> {
+export function memoryFacts({ parent, isShared }: StageFolder, pids: readonly number[]): Omit<StageFacts, 'lastBytes' | 'keptBytes'> {
   const { bavail, bsize } = statfsSync(parent);
   return {
     freeBytes: bavail * bsize,

@@ -1,9 +1,10 @@
 import type { Save } from '../../checkpoint/store/save.ts';
 import type { OpenStore } from '../../checkpoint/store/store.ts';
 import { toError } from '../../core/errors.ts';
-import { admitStage } from '../../domain/stage-admission.ts';
+import { admitStage, type StageAdmission } from '../../domain/stage-admission.ts';
 import type { Book } from '../book.ts';
 import { type Image, makeImage } from './image.ts';
+import { KeptMemory } from './kept-memory.ts';
 import { memoryFacts } from './memory-facts.ts';
 import { sweepStages } from './sweep-stages.ts';
 import { findStageFolder, makeStageFolder, type StageFolder, type StageWish } from './stage-folder.ts';
@@ -14,6 +15,11 @@ export function openStage(wish: StageWish, store: OpenStore, book: Book): Stage 
   if (folder === null) return null;
   void sweepStages(folder, store.owner);
   return new Stage(folder, store, book);
+}
+
+/** Who keeps memory from save to save. */
+export interface KeepingRank {
+  readonly pid: number;
 }
 
 /** What a save that could go to memory looks like. */
@@ -34,17 +40,22 @@ export class Stage {
   readonly #store: OpenStore;
   readonly #book: Book;
   readonly #told = new Set<string>();
+  readonly #kept: KeptMemory;
 
   constructor(folder: StageFolder, store: OpenStore, book: Book) {
     this.folder = folder;
     this.#store = store;
     this.#book = book;
+    this.#kept = new KeptMemory(folder.path, store.owner);
   }
 
   /** A folder in memory for the save; null: it goes to the disk at once. Never fails. */
   open({ save, pids, lastBytes }: StageRequest): Image | null {
     try {
-      const admission = admitStage({ lastBytes, ...memoryFacts(this.folder, pids) });
+      const keptBytes = this.#kept.bytes;
+      // What a rank keeps memory for shows how large its saves are, before it has made one.
+      const known = lastBytes ?? (keptBytes === 0 ? null : keptBytes);
+      const admission = this.#admit(known, keptBytes, pids);
       if (admission.isAdmitted) {
         makeStageFolder(this.folder);
         return makeImage(this.folder.path, save, { ranks: pids.length, owner: this.#store.owner, dir: this.#store.path });
@@ -54,6 +65,34 @@ export class Stage {
       this.#tell('failed', toError(thrown).message);
     }
     return null;
+  }
+
+  /** A folder in memory in which a rank keeps so many bytes from save to save; null, with the reason: there is no room. Never fails. */
+  keep(rank: KeepingRank, bytes: number): { readonly path: string | null; readonly reason: string | null } {
+    this.#kept.release(rank);
+    if (bytes === 0) return { path: null, reason: null };
+    try {
+      const admission = this.#admit(bytes, this.#kept.bytes, [rank.pid]);
+      if (!admission.isAdmitted) return { path: null, reason: admission.reason };
+      makeStageFolder(this.folder);
+      return { path: this.#kept.give(rank, bytes), reason: null };
+    } catch (thrown) {
+      return { path: null, reason: toError(thrown).message };
+    }
+  }
+
+  /** The rank is gone. */
+  release(rank: KeepingRank): void {
+    this.#kept.release(rank);
+  }
+
+  /** Nobody trains any more. */
+  close(): Promise<void> {
+    return this.#kept.close();
+  }
+
+  #admit(lastBytes: number | null, keptBytes: number, pids: readonly number[]): StageAdmission {
+    return admitStage({ lastBytes, keptBytes, ...memoryFacts(this.folder, pids) });
   }
 
   #tell(why: string, reason: string): void {

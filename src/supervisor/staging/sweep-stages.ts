@@ -1,5 +1,6 @@
 import { rmdirSync } from 'node:fs';
 import { dropImage, isOrphaned, readImages } from './image.ts';
+import { isForsaken } from './kept-memory.ts';
 import { otherStages, type StageFolder } from './stage-folder.ts';
 
 /** Frees the memory that runs have left behind which are gone themselves, with their folders. Never fails: it only tidies up. */
@@ -13,7 +14,7 @@ export async function sweepStages(stage: StageFolder, self: string | null): Prom
 
 async function sweepStage(path: string, self: string | null): Promise<void> {
   const images = readImages(path);
-  for (const { folder, image } of images) if (image !== null && isOrphaned(image, self)) await dropImage(folder);
+  for (const { folder, image } of images) if (image === null ? isForsaken(folder, self) : isOrphaned(image, self)) await dropImage(folder);
   try {
     if (images.length === 0) rmdirSync(path);
   } catch {

@@ -1,0 +1,73 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lastGood } from '../../src/checkpoint/store/last-good.ts';
+import { readRun } from '../../src/checkpoint/store/store.ts';
+import { ROOT } from '../support/run-process.ts';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+
+const MEMORY = '/dev/shm';
+const STEPS = 50;
+const NEVER = -1;
+
+const goodStep = async (dir: string): Promise<number | null> => (await lastGood(readRun(dir))).checkpoint?.manifest.step ?? null;
+
+/** A run whose trainer keeps the file of its saves; everything is removed at the end of the scope. */
+function keptRun() {
+  const [folder, memory] = [tempFolder(), tempFolder(MEMORY)];
+  const dir = join(folder.path, 'run');
+  return {
+    dir,
+    stage: memory.path,
+    start: ({ steps = STEPS, dieAt = NEVER } = {}) =>
+      new Supervised({
+        args: ['--dir', dir, '--every', '10steps', `--stage=${memory.path}`],
+        command: ['python3', join(ROOT, 'test/support/trainers/kept.py'), String(steps), String(dieAt)],
+      }),
+    [Symbol.dispose]: () => {
+      folder[Symbol.dispose]();
+      memory[Symbol.dispose]();
+    },
+  };
+}
+
+describe.skipIf(!existsSync(MEMORY))('memory that a rank keeps from save to save', () => {
+  it('is what its saves are made of, the first one too, and is free again when the next one begins', async () => {
+    using run = keptRun();
+    const { code, stdout } = await run.start().ended;
+    expect([code, stdout.split('\n').at(-1)]).toEqual([0, `finished ${STEPS}`]);
+    const saves = [...stdout.matchAll(/^writing (\d+) (.*) (\d+)$/gm)].map(([, step, path, links]) => [
+      step,
+      path?.startsWith(run.stage),
+      links,
+    ]);
+    expect(saves).toEqual(['10', '20', '30', '40'].map((step) => [step, true, '0']));
+    expect(await goodStep(run.dir)).toBe(40);
+    expect(readdirSync(run.stage)).toEqual([]);
+  });
+
+  it('goes with the rank, and what that had handed over is sealed all the same', async () => {
+    using run = keptRun();
+    expect((await run.start({ dieAt: 20 }).ended).code).toBe(137);
+    expect(await goodStep(run.dir)).toBe(20);
+    expect(readdirSync(run.stage)).toEqual([]);
+    const { code, stdout } = await run.start().ended;
+    expect([code, stdout.split(' ')[1]]).toEqual([0, '21']);
+  });
+
+  it('is found and freed by the next life when supervisor and trainer died at once', async () => {
+    using run = keptRun();
+    const first = run.start({ steps: 100_000_000 });
+    const [, , pid] = (await first.line(/^start /)).split(' ');
+    await first.line(/^writing 10 /);
+    // Neither may see the other's end.
+    first.signal('SIGSTOP');
+    process.kill(Number(pid), 'SIGKILL');
+    first.kill();
+    await first.ended;
+    const { code, stdout } = await run.start().ended;
+    expect([code, stdout.split('\n').at(-1)]).toEqual([0, `finished ${STEPS}`]);
+    expect(readdirSync(run.stage)).toEqual([]);
+  });
+});
