@@ -10,7 +10,7 @@ cache="${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast}"
 packages=(containerd runc containernetworking-plugins busybox-static)
 
 inputs() {
-  find "$here/go" "$here/go-etcd" "$here/go-coredns" -type f \( -name '*.go' -o -name 'go.*' \) -print0 | LC_ALL=C sort --zero-terminated | xargs -0 sha256sum | sed "s|$here/||"
+  find "$here/go" "$here/go-etcd" "$here/go-coredns" -type f \( -name '*.go' -o -name '*.s' -o -name 'go.*' \) -print0 | LC_ALL=C sort --zero-terminated | xargs -0 sha256sum | sed "s|$here/||"
   printf '%s\n' "${packages[@]}"
 }
 
@@ -53,7 +53,7 @@ if ! is_complete; then
   stamp="-s -w"
   for pair in "gitVersion=$version" "gitMajor=$major" "gitMinor=$minor"; do stamp+=" -X k8s.io/component-base/version.$pair"; done
   build go-etcd . etcd
-  for program in pause logind kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl; do build go "./$program" "$program"; done
+  for program in pause logind kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl oracle; do build go "./$program" "$program"; done
   build go-coredns . coredns
   printf '%s\n' "$version" > "$folder/version"
   touch "$folder/complete"

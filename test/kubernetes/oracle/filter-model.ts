@@ -1,0 +1,164 @@
+import type { Expression, NodeCase, PodCase, PodTerm, Resources, Spread, Taint, Toleration } from './scheduling.ts';
+
+/** What a filter says of a node, and whether the removal of pods could change it. */
+export interface FilterVerdict {
+  readonly code: 'Success' | 'Unschedulable' | 'UnschedulableAndUnresolvable';
+  readonly plugin: string;
+}
+
+export interface Placement {
+  readonly nodes: readonly NodeCase[];
+  readonly pods: readonly PodCase[];
+}
+
+type Filter = (pod: PodCase, node: NodeCase, placement: Placement) => FilterVerdict['code'];
+
+/** In the scheduler's order: the first that objects is the one that is heard. */
+const FILTERS: readonly (readonly [plugin: string, filter: Filter])[] = [
+  ['NodeUnschedulable', (pod, node) => unresolvableUnless(!node.isCordoned || tolerates(pod.tolerations, CORDON))],
+  ['TaintToleration', (pod, node) => unresolvableUnless(hardTaints(node).every((taint) => tolerates(pod.tolerations, taint)))],
+  ['NodeAffinity', (pod, node) => unresolvableUnless(isWanted(pod, node))],
+  ['NodePorts', portsAreFree],
+  ['NodeResourcesFit', resourcesFit],
+  ['PodTopologySpread', isEvenlySpread],
+  ['InterPodAffinity', neighboursFit],
+];
+
+const CORDON: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
+/** What we believe the scheduler's filters say. */
+export function filtered(pod: PodCase, node: NodeCase, placement: Placement): FilterVerdict {
+  for (const [plugin, filter] of FILTERS) {
+    const code = filter(pod, node, placement);
+    if (code !== 'Success') return { code, plugin };
+  }
+  return { code: 'Success', plugin: '' };
+}
+
+function requestsOf({ requests, initRequests }: PodCase): Resources {
+  return {
+    cpu: Math.max(requests.cpu, initRequests.cpu),
+    memory: Math.max(requests.memory, initRequests.memory),
+    gpu: Math.max(requests.gpu, initRequests.gpu),
+  };
+}
+
+function unresolvableUnless(isFine: boolean): FilterVerdict['code'] {
+  return isFine ? 'Success' : 'UnschedulableAndUnresolvable';
+}
+
+function hardTaints({ taints }: NodeCase): readonly Taint[] {
+  return taints.filter(({ effect }) => effect !== 'PreferNoSchedule');
+}
+
+function tolerates(tolerations: readonly Toleration[], taint: Taint): boolean {
+  return tolerations.some(
+    ({ key, effect }) => (key === undefined || key === taint.key) && (effect === undefined || effect === taint.effect),
+  );
+}
+
+function isWanted({ nodeSelector, nodeTerms }: PodCase, { labels }: NodeCase): boolean {
+  const isSelected = Object.entries(nodeSelector).every(([key, value]) => labels[key] === value);
+  return (
+    isSelected &&
+    (nodeTerms === undefined || nodeTerms.some((term) => term.every((expression) => holds(expression, labels[expression.key]))))
+  );
+}
+
+function holds({ operator, values }: Expression, value: string | undefined): boolean {
+  const [bound] = values;
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+    case 'Gt':
+      return value !== undefined && Number(value) > Number(bound);
+    case 'Lt':
+      return value !== undefined && Number(value) < Number(bound);
+  }
+}
+
+function podsOn({ pods }: Placement, node: NodeCase): readonly PodCase[] {
+  return pods.filter((pod) => pod.node === node.name);
+}
+
+function portsAreFree(pod: PodCase, node: NodeCase, placement: Placement): FilterVerdict['code'] {
+  const isTaken = pod.hostPort !== undefined && podsOn(placement, node).some(({ hostPort }) => hostPort === pod.hostPort);
+  return isTaken ? 'Unschedulable' : 'Success';
+}
+
+/** More than the node has at all is hopeless, however many pods go. */
+function resourcesFit(pod: PodCase, node: NodeCase, placement: Placement): FilterVerdict['code'] {
+  const there = podsOn(placement, node);
+  const wanted = requestsOf(pod);
+  const names = ['cpu', 'memory', 'gpu'] as const;
+  const lacking = names.filter((name) => {
+    const used = there.reduce((sum, each) => sum + requestsOf(each)[name], 0);
+    return wanted[name] > 0 && wanted[name] > node.allocatable[name] - used;
+  });
+  if (lacking.some((name) => wanted[name] > node.allocatable[name])) return 'UnschedulableAndUnresolvable';
+  return lacking.length > 0 || there.length + 1 > node.allocatable.pods ? 'Unschedulable' : 'Success';
+}
+
+/** Domains of nodes that the pod could go to by its own wishes; taints do not count. */
+function isEvenlySpread(pod: PodCase, node: NodeCase, { nodes, pods }: Placement): FilterVerdict['code'] {
+  const { spread } = pod;
+  if (spread === undefined) return 'Success';
+  const own = node.labels[spread.topologyKey];
+  if (own === undefined) return 'UnschedulableAndUnresolvable';
+  const counts = domainCounts(spread, { pods, nodes: nodes.filter((each) => isWanted(pod, each)) });
+  const least = Math.min(...counts.values());
+  const skew = (counts.get(own) ?? 0) + (pod.app === spread.app ? 1 : 0) - least;
+  return skew > spread.maxSkew ? 'Unschedulable' : 'Success';
+}
+
+function domainCounts({ app, topologyKey }: Spread, { nodes, pods }: Placement): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const node of nodes) {
+    const domain = node.labels[topologyKey];
+    if (domain === undefined) continue;
+    const there = pods.filter((pod) => pod.node === node.name && pod.app === app).length;
+    counts.set(domain, (counts.get(domain) ?? 0) + there);
+  }
+  return counts;
+}
+
+function neighboursFit(pod: PodCase, node: NodeCase, placement: Placement): FilterVerdict['code'] {
+  if (!isNearAll(pod, node, placement)) return 'UnschedulableAndUnresolvable';
+  const isApart = pod.antiAffinity.every((term) => !inDomain(placement, node, term.topologyKey).some(({ app }) => app === term.app));
+  const isLet = placement.pods.every((other) =>
+    other.antiAffinity.every((term) => term.app !== pod.app || !shares(placement, other, node, term)),
+  );
+  return isApart && isLet ? 'Success' : 'Unschedulable';
+}
+
+/** There must be pods that all terms are about, in the node's domain for each; the first of its kind may go anywhere that has such domains. */
+function isNearAll(pod: PodCase, node: NodeCase, placement: Placement): boolean {
+  const { affinity } = pod;
+  const meets = (other: PodCase): boolean => affinity.every(({ app }) => other.app === app);
+  if (affinity.some(({ topologyKey }) => node.labels[topologyKey] === undefined)) return false;
+  if (affinity.every(({ topologyKey }) => inDomain(placement, node, topologyKey).some(meets))) return true;
+  const isFirst = !placement.pods.some(
+    (other) => meets(other) && affinity.some(({ topologyKey }) => labelOf(placement, other, topologyKey) !== undefined),
+  );
+  return isFirst && meets(pod);
+}
+
+function inDomain(placement: Placement, node: NodeCase, key: string): readonly PodCase[] {
+  const domain = node.labels[key];
+  return domain === undefined ? [] : placement.pods.filter((pod) => labelOf(placement, pod, key) === domain);
+}
+
+function labelOf({ nodes }: Placement, pod: PodCase, key: string): string | undefined {
+  return nodes.find(({ name }) => name === pod.node)?.labels[key];
+}
+
+function shares(placement: Placement, other: PodCase, node: NodeCase, { topologyKey }: PodTerm): boolean {
+  const domain = node.labels[topologyKey];
+  return domain !== undefined && labelOf(placement, other, topologyKey) === domain;
+}

@@ -1,0 +1,77 @@
+import { type Placement, filtered } from './filter-model.ts';
+import type { BudgetCase, ClusterCase, NodeCase, PodCase } from './scheduling.ts';
+
+/** Those who would have to go from a node, the most important first, and how many budgets' wishes that would break. */
+export interface Candidate {
+  readonly victims: readonly PodCase[];
+  readonly violations: number;
+}
+
+/** What we believe it would cost on each node where a preemption would help. */
+export function candidates(cluster: ClusterCase): ReadonlyMap<string, Candidate> {
+  const found = new Map<string, Candidate>();
+  for (const node of cluster.nodes) {
+    if (filtered(cluster.pod, node, cluster).code !== 'Unschedulable') continue;
+    const candidate = victimsOn(node, cluster);
+    if (candidate !== null) found.set(node.name, candidate);
+  }
+  return found;
+}
+
+/** The nodes that may be chosen among them; those that are left in the end are equally good. */
+export function bestOf(found: ReadonlyMap<string, Candidate>): readonly string[] {
+  let left = [...found];
+  for (const measure of MEASURES) {
+    const least = Math.min(...left.map(([, candidate]) => measure(candidate)));
+    left = left.filter(([, candidate]) => measure(candidate) === least);
+  }
+  return left.map(([name]) => name);
+}
+
+/** The smaller is the better, one after the other. */
+const MEASURES: readonly ((candidate: Candidate) => number)[] = [
+  ({ violations }) => violations,
+  ({ victims }) => priorityOf(victims[0]),
+  ({ victims }) => victims.reduce((sum, pod) => sum + priorityOf(pod) + 2 ** 31, 0),
+  ({ victims }) => victims.length,
+  ({ victims }) => {
+    const highest = Math.max(...victims.map(priorityOf));
+    return -Math.min(...victims.filter((pod) => priorityOf(pod) === highest).map(({ startedAt }) => startedAt));
+  },
+];
+
+function priorityOf(pod: PodCase | undefined): number {
+  return pod?.priority ?? 0;
+}
+
+function victimsOn(node: NodeCase, { pod, nodes, pods, budgets }: ClusterCase): Candidate | null {
+  const lower = pods.filter((each) => each.node === node.name && priorityOf(each) < priorityOf(pod)).sort(byImportance);
+  const staying = pods.filter((each) => !lower.includes(each));
+  const fits = (some: Placement['pods']): boolean => filtered(pod, node, { nodes, pods: some }).code === 'Success';
+  if (lower.length === 0 || !fits(staying)) return null;
+  const isViolating = violating(lower, budgets);
+  const victims: PodCase[] = [];
+  // Whoever may stay stays: first those that a budget protects.
+  for (const each of [...lower.filter((one) => isViolating.has(one)), ...lower.filter((one) => !isViolating.has(one))]) {
+    (fits([...staying, each]) ? staying : victims).push(each);
+  }
+  return { victims: victims.sort(byImportance), violations: victims.filter((each) => isViolating.has(each)).length };
+}
+
+function byImportance(first: PodCase, second: PodCase): number {
+  return priorityOf(second) - priorityOf(first) || first.startedAt - second.startedAt;
+}
+
+/** Every budget that a pod falls under pays for it, also when another is already overdrawn. */
+function violating(pods: readonly PodCase[], budgets: readonly BudgetCase[]): ReadonlySet<PodCase> {
+  const left = new Map(budgets.map((budget) => [budget, budget.allowed]));
+  const found = new Set<PodCase>();
+  for (const pod of pods) {
+    for (const budget of budgets.filter(({ app, disrupted }) => app === pod.app && !disrupted.includes(pod.name))) {
+      const rest = (left.get(budget) ?? 0) - 1;
+      left.set(budget, rest);
+      if (rest < 0) found.add(pod);
+    }
+  }
+  return found;
+}

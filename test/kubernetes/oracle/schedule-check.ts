@@ -1,0 +1,94 @@
+import { type Case, type OracleCheck, canonical, refusal, shuffled } from './check.ts';
+import { filtered } from './filter-model.ts';
+import { bestOf, candidates } from './preemption-model.ts';
+import { someCluster } from './scheduling-cases.ts';
+import { roomScore } from './score-model.ts';
+import { scheduleQuestion } from './scheduling-objects.ts';
+import type { ClusterCase, NodeCase } from './scheduling.ts';
+
+interface Verdict {
+  readonly filters: Readonly<Record<string, { readonly code: string; readonly plugin?: string; readonly reasons?: readonly string[] }>>;
+  readonly scores?: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly preemption?: {
+    readonly code: string;
+    readonly node?: string;
+    readonly victims?: readonly string[];
+    readonly candidates: Readonly<Record<string, { readonly victims: readonly string[]; readonly violations: number }>>;
+  };
+}
+
+/** Filters, scores and default preemption of the scheduler. */
+export const SCHEDULE_CHECK: OracleCheck = {
+  name: 'scheduler',
+  makeCase(rng): Case {
+    const cluster = someCluster(rng);
+    const otherOrder = { ...cluster, nodes: shuffled(cluster.nodes, rng), pods: shuffled(cluster.pods, rng) };
+    const roomy = { ...cluster, nodes: cluster.nodes.map(withMoreRoom) };
+    return {
+      questions: [cluster, otherOrder, roomy].map(scheduleQuestion),
+      disagreements: (answers) => {
+        const refusals = answers.map(refusal).filter((why) => why !== null);
+        if (refusals.length > 0) return refusals.map((why) => `refused: ${why}`);
+        const [real, reordered, withRoom] = answers as readonly [Verdict, Verdict, Verdict];
+        return [
+          ...filterDifferences(cluster, real),
+          ...scoreDifferences(cluster, real),
+          ...(real.preemption === undefined ? [] : preemptionDifferences(cluster, real.preemption)),
+          ...(told(real) === told(reordered) ? [] : [`another order of the same: ${told(real)} or ${told(reordered)}`]),
+          ...lostByRoom(real, withRoom),
+        ];
+      },
+    };
+  },
+};
+
+function filterDifferences({ pod, nodes, pods }: ClusterCase, { filters }: Verdict): readonly string[] {
+  return nodes.flatMap((node) => {
+    const believed = filtered(pod, node, { nodes, pods });
+    const { code, plugin = '', reasons = [] } = filters[node.name] ?? { code: 'nothing' };
+    const isSame = code === believed.code && plugin === believed.plugin;
+    return isSame
+      ? []
+      : [`${node.name} is ${code} by ${plugin} (${reasons.join('; ')}), we believed ${believed.code} by ${believed.plugin}`];
+  });
+}
+
+function scoreDifferences({ pod, nodes, pods }: ClusterCase, { scores = {} }: Verdict): readonly string[] {
+  return nodes.flatMap((node) => {
+    const real = scores[node.name]?.['NodeResourcesFit'];
+    const believed = roomScore(pod, node, pods);
+    return real === undefined || real === believed ? [] : [`the room of ${node.name} is worth ${real}, we believed ${believed}`];
+  });
+}
+
+function preemptionDifferences(cluster: ClusterCase, real: NonNullable<Verdict['preemption']>): readonly string[] {
+  const believed = candidates(cluster);
+  const ours = Object.fromEntries(
+    [...believed].map(([node, { victims, violations }]) => [node, { victims: victims.map(({ name }) => name), violations }]),
+  );
+  if (canonical(real.candidates) !== canonical(ours)) return [`victims ${canonical(real.candidates)}, we believed ${canonical(ours)}`];
+  const best = cluster.pod.isNeverPreempting ? [] : bestOf(believed);
+  if (best.length === 0) return real.node === undefined ? [] : [`${real.node} is chosen, we believed in no preemption`];
+  const { node = 'none', victims = [] } = real;
+  const isOurs = best.includes(node) && canonical(victims) === canonical([...(ours[node]?.victims ?? [])].sort());
+  return isOurs ? [] : [`${node} is chosen, at the cost of ${victims.join(' ')}; we believed in one of ${best.join(' ')}`];
+}
+
+/** All that does not hang on chance. */
+function told({ filters, scores, preemption }: Verdict): string {
+  const codes = Object.entries(filters).map(([node, { code, plugin }]) => [node, code, plugin] as const);
+  return canonical([codes.sort(([first], [second]) => (first < second ? -1 : 1)), scores, preemption?.candidates]);
+}
+
+/** Whoever fits still fits when there is more room everywhere. */
+function lostByRoom(before: Verdict, after: Verdict): readonly string[] {
+  const isFine = ({ filters }: Verdict, node: string): boolean => filters[node]?.code === 'Success';
+  return Object.keys(before.filters)
+    .filter((node) => isFine(before, node) && !isFine(after, node))
+    .map((node) => `${node} is too small with more room: ${canonical(after.filters[node])}`);
+}
+
+function withMoreRoom(node: NodeCase): NodeCase {
+  const { cpu, memory, gpu, pods } = node.allocatable;
+  return { ...node, allocatable: { cpu: cpu + 1000, memory: memory + 1024, gpu: gpu + 1, pods: pods + 1 } };
+}

@@ -1,0 +1,116 @@
+import type { Rng } from '../../../src/core/rng.ts';
+import { maybe, several } from './check.ts';
+import {
+  type BudgetCase,
+  type ClusterCase,
+  type Expression,
+  HOSTNAME,
+  type NodeCase,
+  type PodCase,
+  type PodTerm,
+  type Taint,
+  type Toleration,
+  ZONE,
+} from './scheduling.ts';
+
+const APPS = ['train', 'serve', 'batch'] as const;
+const KEYS = [HOSTNAME, ZONE] as const;
+const TAINTS: readonly Taint[] = [
+  { key: 'spot', effect: 'NoSchedule' },
+  { key: 'maintenance', effect: 'NoExecute' },
+  { key: 'slow', effect: 'PreferNoSchedule' },
+];
+const TOLERATIONS: readonly Toleration[] = [
+  { key: 'spot', operator: 'Exists' },
+  { key: 'spot', operator: 'Exists', effect: 'NoExecute' },
+  { key: 'maintenance', operator: 'Exists', effect: 'NoExecute' },
+  { operator: 'Exists' },
+];
+
+/** A small cluster, rather full, and a pod that may or may not find a place. */
+export function someCluster(rng: Rng): ClusterCase {
+  const nodes = several(rng.integer(1, 6), (index) => someNode(rng, `node-${index}`));
+  let started = 0;
+  const pods = nodes.flatMap(({ name }, at) => {
+    // No node ever has the same port twice.
+    const ports = new Set<number>();
+    return several(rng.integer(0, 4), (index) => {
+      started += rng.integer(1, 100);
+      const { hostPort, ...pod } = somePod(rng, `pod-${at}-${index}`);
+      const isFree = hostPort !== undefined && !ports.has(hostPort);
+      if (isFree) ports.add(hostPort);
+      return { ...pod, hostPort: isFree ? hostPort : undefined, node: name, startedAt: started };
+    });
+  });
+  const budgets = several(rng.integer(0, 2), (index) => someBudget(rng, `budget-${index}`, pods));
+  return { pod: { ...somePod(rng, 'wanted'), priority: rng.pick([undefined, 5, 50, 1000]) }, nodes, pods, budgets };
+}
+
+function someNode(rng: Rng, name: string): NodeCase {
+  const labels = {
+    [HOSTNAME]: name,
+    ...maybe(rng, 0.85, () => ({ [ZONE]: rng.pick(['a', 'b', 'c']) })),
+    ...maybe(rng, 0.7, () => ({ disk: rng.pick(['ssd', 'hdd']) })),
+    ...maybe(rng, 0.7, () => ({ generation: String(rng.integer(1, 4)) })),
+  };
+  return {
+    name,
+    allocatable: {
+      cpu: rng.integer(1, 4) * 1000,
+      memory: rng.integer(1, 8) * 1024,
+      gpu: rng.pick([0, 0, 1, 2, 4]),
+      pods: rng.integer(2, 6),
+    },
+    labels,
+    taints: TAINTS.filter(() => rng.next() < 0.12),
+    isCordoned: rng.next() < 0.08,
+  };
+}
+
+function somePod(rng: Rng, name: string): PodCase {
+  const resources = (): PodCase['requests'] => ({
+    cpu: rng.integer(0, 8) * 250,
+    memory: rng.integer(0, 6) * 512,
+    gpu: rng.pick([0, 0, 0, 1, 2]),
+  });
+  const terms = (chance: number): PodTerm[] => several(rng.next() < chance ? rng.integer(1, 2) : 0, () => someTerm(rng));
+  return {
+    name,
+    node: '',
+    app: rng.pick(APPS),
+    priority: rng.pick([undefined, 0, 10, 100]),
+    startedAt: 0,
+    requests: resources(),
+    initRequests: maybe(rng, 0.2, resources) ?? { cpu: 0, memory: 0, gpu: 0 },
+    hostPort: maybe(rng, 0.15, () => rng.pick([8080, 9090])),
+    tolerations: TOLERATIONS.filter(() => rng.next() < 0.15),
+    nodeSelector: maybe(rng, 0.15, () => ({ disk: rng.pick(['ssd', 'hdd']) })) ?? {},
+    nodeTerms: maybe(rng, 0.2, () => several(rng.integer(1, 2), () => several(rng.integer(1, 2), () => someExpression(rng)))),
+    affinity: terms(0.12),
+    antiAffinity: terms(0.15),
+    spread: maybe(rng, 0.15, () => ({ ...someTerm(rng), maxSkew: rng.integer(1, 2) })),
+    isNeverPreempting: rng.next() < 0.1,
+  };
+}
+
+function someTerm(rng: Rng): PodTerm {
+  return { app: rng.pick(APPS), topologyKey: rng.pick(KEYS) };
+}
+
+function someExpression(rng: Rng): Expression {
+  const [key, values] = rng.pick([
+    ['disk', ['ssd', 'hdd']],
+    [ZONE, ['a', 'b', 'c']],
+    ['generation', ['1', '2', '3']],
+  ] as const);
+  const operator = rng.pick(key === 'generation' ? (['Gt', 'Lt'] as const) : (['In', 'NotIn', 'Exists', 'DoesNotExist'] as const));
+  const count = { In: 2, NotIn: 1, Exists: 0, DoesNotExist: 0, Gt: 1, Lt: 1 }[operator];
+  const first = rng.integer(0, values.length - 1);
+  return { key, operator, values: several(count, (index) => String(values[(first + index) % values.length])) };
+}
+
+function someBudget(rng: Rng, name: string, pods: readonly PodCase[]): BudgetCase {
+  const app = rng.pick(APPS);
+  const disrupted = pods.filter((pod) => pod.app === app && rng.next() < 0.1).map((pod) => pod.name);
+  return { name, app, allowed: rng.integer(0, 2), disrupted };
+}
