@@ -39,7 +39,7 @@ class SaveBlock:
 
     def __init__(self, run: Run, step: int) -> None:
         self._run = run
-        self._step = step
+        self.step = step
         self._grant: Optional[Grant] = None
         self._temporary: Optional[Path] = None
 
@@ -49,11 +49,11 @@ class SaveBlock:
         return self._grant is not None
 
     def __enter__(self) -> Path:
-        self._grant = self._run._take_grant(self._step)
+        self._grant = self._run._take_grant(self.step)
         if self._grant is not None:
             self._run._is_written.clear()
             return self._grant.path
-        log.warning("step %d is saved into a temporary folder that is thrown away: nobody keeps it", self._step)
+        log.warning("step %d is saved into a temporary folder that is thrown away: nobody keeps it", self.step)
         self._temporary = Path(tempfile.mkdtemp(prefix="holdfast-unkept-"))
         return self._temporary
 
@@ -86,5 +86,5 @@ class SaveBlock:
         """Another rank has failed or gone, so that the save was given up while this one wrote: no reason for the training to end."""
         if grant.path.exists():
             return False
-        log.warning("step %d is not saved: its folder was taken away while it was written (%s: %s)", self._step, type(error).__name__, error)
+        log.warning("step %d is not saved: its folder was taken away while it was written (%s: %s)", self.step, type(error).__name__, error)
         return True

@@ -7,26 +7,33 @@
     for step in range(start, total):
         loss = train(next(batches))
         if run.step(step, loss=loss):
-            with run.save(step) as folder:
-                state.save(folder)
+            state.async_save(run, step)          # or, in a block of run.save(step), state.save(folder)
     run.finish()
 
-An interrupted run ends with the numbers of one that never was, bit for bit where the operations themselves are reproducible: the random
+A state on a CUDA device leaves it beside the training and is handed over when it has arrived; see :mod:`holdfast._torch_staging`. An interrupted run ends with the numbers of one that never was, bit for bit where the operations themselves are reproducible: the random
 numbers of Python, NumPy and torch (CPU and CUDA) and the place in the data are kept too, for each rank its own.
 """
 
 from __future__ import annotations
 
 import logging
+import sys
+import threading
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, Optional
 
 import torch
 
 from . import _torch_random
+from ._device import device_of
+from ._run import Run, current
+from ._save_block import SaveBlock
 from ._torch_batches import Batches
 from ._torch_file import load, plain, save, without_crc
+from ._torch_image import Unsuited
 from ._torch_place import place
+from ._torch_staging import Staging
+from ._torch_taken import Taken
 
 __all__ = ["Batches", "State", "load", "save", "without_crc"]
 
@@ -49,6 +56,12 @@ class State:
         self._parts: Dict[str, Any] = {name: _without_wrapper(part) for name, part in parts.items()}
         self.loader = loader if loader is None or isinstance(loader, Batches) else Batches(loader)
         """The loader, as :class:`Batches`: iterate over this one, one epoch at a time, or over :meth:`batches`."""
+        self._staging: Optional[Staging] = None
+        self._is_looked_at = False
+        self._saving: Optional[threading.Thread] = None
+        for part in self._parts.values():
+            if hasattr(part, "register_step_post_hook"):
+                part.register_step_post_hook(self._after_step)
 
     def batches(self) -> Iterator[Any]:
         """The batches of all epochs, one after the other, without end."""
@@ -59,17 +72,107 @@ class State:
     def save(self, folder: Path) -> None:
         """Writes everything into the folder; every rank calls it."""
         save_parts(Path(folder) / _SHARED, self._parts)
-        save_place(Path(folder), {} if self.loader is None else {"loader": self.loader})
+        save_place(Path(folder), self._loaders())
+
+    def async_save(self, run: Run, step: int) -> None:
+        """Saves this step; every rank calls it. A state on a CUDA device is handed over in the background, any other before this returns.
+
+        One save at a time: the next one waits for this one. An error in the background costs the save and is logged.
+        """
+        self.wait()
+        states = _states_of(self._parts)
+        block = run.save(step)
+        folder = block.__enter__()
+        try:
+            taken = self._take(states) if block.is_kept and place().rank == 0 else None
+            own = _own_state(self._loaders())
+            if taken is None:
+                _write(folder, states, own)
+        except BaseException:
+            if block.__exit__(*sys.exc_info()):
+                return
+            raise
+        if taken is None:
+            block.__exit__(None, None, None)
+            return
+        self._saving = threading.Thread(target=_deliver, args=(taken, own, block, folder), name="holdfast-save")
+        self._saving.start()
+
+    def wait(self) -> None:
+        """Returns when nothing is being saved in the background any more."""
+        saving, self._saving = self._saving, None
+        if saving is not None:
+            saving.join()
 
     def load(self, folder: Path) -> None:
         """Sets everything to where it was; every rank calls it."""
         load_parts(Path(folder) / _SHARED, self._parts)
-        load_place(Path(folder), {} if self.loader is None else {"loader": self.loader})
+        load_place(Path(folder), self._loaders())
+
+    def _loaders(self) -> Dict[str, Batches]:
+        return {} if self.loader is None else {"loader": self.loader}
+
+    def _take(self, states: Dict[str, Any]) -> Optional[Taken]:
+        """The state as it is now, to be delivered later; None: it is to be written at once."""
+        try:
+            self._look_at(states)
+            return None if self._staging is None else self._staging.take(states)
+        except Unsuited as error:
+            log.warning("the state is written before training goes on: %s", error)
+            self._staging = None
+        except Exception:
+            # A mistake of ours costs time, and neither the save nor the training.
+            log.exception("the state is written before training goes on")
+            self._staging = None
+        return None
+
+    def _look_at(self, states: Dict[str, Any]) -> None:
+        """Where the state lies, the first time that one is there: what is needed for its saves is got ready meanwhile."""
+        if self._is_looked_at:
+            return
+        self._is_looked_at = True
+        device, run = device_of(states), current()
+        if device is None or run is None or place().rank != 0:
+            return
+        self._staging = Staging(device, self._parts.values())
+        self._staging.prepare(run, states)
+
+    def _after_step(self, *_: Any) -> None:
+        """After the first step an optimizer has its state."""
+        if self._is_looked_at:
+            return
+        try:
+            self._look_at(_states_of(self._parts))
+        except Exception:
+            # The first save meets it again, and says it.
+            self._is_looked_at = False
+            log.debug("what saves need could not be got ready", exc_info=True)
+
+
+def _deliver(taken: Taken, own: Dict[str, Any], block: SaveBlock, folder: Path) -> None:
+    try:
+        taken.deliver(folder / _SHARED)
+        save(own, folder / _own_file())
+    except BaseException as error:
+        log.error("step %d could not be saved: %s: %s", block.step, type(error).__name__, error)
+        block.__exit__(type(error), error, None)
+    else:
+        block.__exit__(None, None, None)
+
+
+def _write(folder: Path, states: Dict[str, Any], own: Dict[str, Any]) -> None:
+    if place().rank == 0:
+        save(states, folder / _SHARED)
+    save(own, folder / _own_file())
+
+
+def _states_of(parts: Dict[str, Any]) -> Dict[str, Any]:
+    return {name: plain(part.state_dict(), name) for name, part in parts.items()}
 
 
 def save_parts(path: Path, parts: Dict[str, Any]) -> None:
     """What all ranks hold alike, written by the first; all of them look at it, so that what is refused is refused by all."""
-    states = {name: plain(part.state_dict(), name) for name, part in parts.items()}
+    states = _states_of(parts)
     if place().rank == 0:
         save(states, path)
 
@@ -86,16 +189,22 @@ def load_parts(path: Path, parts: Dict[str, Any]) -> None:
 
 def save_place(folder: Path, loaders: Dict[str, Batches]) -> None:
     """What is this rank's alone: its random numbers and its place in the data."""
-    here = place()
+    save(_own_state(loaders), folder / _own_file())
+
+
+def _own_state(loaders: Dict[str, Batches]) -> Dict[str, Any]:
     positions = {name: loader.state_dict() for name, loader in loaders.items()}
-    own = {"world": here.world, "random": _torch_random.capture(), "loaders": positions}
-    save(own, folder / f"rank-{here.rank}.pt")
+    return {"world": place().world, "random": _torch_random.capture(), "loaders": positions}
+
+
+def _own_file() -> str:
+    return f"rank-{place().rank}.pt"
 
 
 def load_place(folder: Path, loaders: Dict[str, Batches]) -> None:
     """The other way; a run that goes on with another number of ranks gets other random numbers, and is told so."""
     here = place()
-    path = folder / f"rank-{here.rank}.pt"
+    path = folder / _own_file()
     first = folder / "rank-0.pt"
     own = load(path if path.exists() else first)
     if own["world"] != here.world:

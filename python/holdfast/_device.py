@@ -1,0 +1,108 @@
+"""The device that holds the state, as far as copying out of it goes: its streams, its events, and memory of the host that it can write to."""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Optional, Tuple
+
+import torch
+
+from ._torch_image import kept_in
+
+Copy = Tuple[torch.Tensor, torch.Tensor]
+"""Where to, and where from; bytes both."""
+
+_LEAST_FREE = 1 << 30
+"""Of the device's memory so much, or a twentieth, is left to the training."""
+
+
+class Cuda:
+    """One CUDA device. What is copied is copied on a stream of its own, beside the training."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._side = torch.cuda.Stream(device)
+        self._had = 0
+
+    def holds(self, storage: torch.UntypedStorage) -> bool:
+        return storage.device == self._device
+
+    def take(self, size: int) -> Optional[torch.Tensor]:
+        """Memory of the device; None when the training would miss it. Let go it stays with torch, which gives it to whoever needs it more."""
+        if not self._has_room(size):
+            return None
+        try:
+            # Of the side stream's own: the training never finds a hole in its memory where this was.
+            with torch.cuda.stream(self._side):
+                memory = bytes_of(torch.UntypedStorage(size, device=self._device))
+        except torch.cuda.OutOfMemoryError:
+            self._had = 0
+            return None
+        self._had = size
+        return memory
+
+    def _has_room(self, size: int) -> bool:
+        free, total = torch.cuda.mem_get_info(self._device)
+        if free - max(_LEAST_FREE, total // 20) >= size:
+            return True
+        # What the last one had may still be with torch.
+        return size <= self._had and size <= torch.cuda.memory_reserved(self._device) - torch.cuda.memory_allocated(self._device)
+
+    def copy_now(self, copies: Iterable[Copy]) -> None:
+        """In the order of the training: what it does next comes after."""
+        # Where the memory comes from, all that was done with it is done.
+        torch.cuda.current_stream(self._device).wait_stream(self._side)
+        for to, source in copies:
+            to.copy_(source, non_blocking=True)
+
+    def fork(self) -> Any:
+        """What the training has done so far."""
+        event = torch.cuda.Event()
+        event.record(torch.cuda.current_stream(self._device))
+        return event
+
+    def copy_beside(self, after: Any, copies: Iterable[Copy]) -> Any:
+        """Beside the training, once that has come so far; returns what to wait for."""
+        event = torch.cuda.Event(blocking=True)
+        # The thread may be one that has used no device yet.
+        with torch.cuda.device(self._device), torch.cuda.stream(self._side):
+            self._side.wait_event(after)
+            for to, source in copies:
+                to.copy_(source, non_blocking=True)
+            event.record(self._side)
+        return event
+
+    def hold(self, event: Any) -> None:
+        """What the training does next comes after the event; only the device waits."""
+        torch.cuda.current_stream(self._device).wait_event(event)
+
+    def wait(self, event: Any) -> None:
+        """Returns when it has come."""
+        event.synchronize()
+
+    def lock(self, address: int, size: int) -> None:
+        """Lets the device write to memory of this process; raises RuntimeError when it may not."""
+        with torch.cuda.device(self._device):
+            problem = torch.cuda.cudart().cudaHostRegister(address, size, 1)
+        # Two versions of the same answer.
+        if int(getattr(problem, "value", problem)) != 0:
+            raise RuntimeError(f"the memory could not be locked: CUDA error {problem}")
+
+    def unlock(self, address: int) -> None:
+        torch.cuda.cudart().cudaHostUnregister(address)
+
+    def locked(self, size: int) -> torch.Tensor:
+        """New memory of the host that the device can write to; raises RuntimeError when there is none."""
+        return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+
+
+def device_of(state: Any) -> Optional[Cuda]:
+    """The CUDA device on which all of a state lies that does not lie on the host; None: there is none, or there are several."""
+    devices = {kept.storage.device for kept in kept_in(state).values() if kept.storage.device.type != "cpu"}
+    if len(devices) != 1 or next(iter(devices)).type != "cuda":
+        return None
+    return Cuda(devices.pop())
+
+
+def bytes_of(storage: torch.UntypedStorage) -> torch.Tensor:
+    """A storage as a row of bytes."""
+    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)

@@ -1,0 +1,184 @@
+"""Saves the state of a device in the background: its bytes leave the device beside the training, and are handed over when the last one has come.
+
+Which way they go is found anew for each save:
+
+- into a copy on the device first, where that has room: training goes on as soon as it is made, and may change what it likes;
+- else straight out, beside the next forward and backward: each optimizer waits, on the device, for the tensors that it is about to write. What
+  no optimizer writes (running statistics, averages) is copied on the device, or out of it, before training goes on.
+
+They arrive in a file in memory that the device itself writes to and that is handed over as it is; where there is none, through a small buffer in a
+new file. Where there is neither that file nor room for a copy, the state is written as ever, and training waits.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
+
+import torch
+
+from ._device import Copy, bytes_of
+from ._kept_file import KeptFile, Stopped
+from ._run import Run
+from ._torch_image import Kept, Layout, kept_in
+from ._torch_taken import Content, Guard, Place, Taken
+
+log = logging.getLogger("holdfast")
+
+_ALIGNMENT = 512
+
+Sources = List[Optional[torch.Tensor]]
+
+
+class Staging:
+    """What a process keeps for saving the state of its device: the file, and the save that is under way."""
+
+    def __init__(self, device: Any, optimizers: Iterable[Any]) -> None:
+        self._device = device
+        self._optimizers = [one for one in optimizers if _calls_before_step(one)]
+        self._file: Optional[KeptFile] = None
+        self._layout = Layout([])
+        self._run: Optional[Run] = None
+        self._preparing: Optional[threading.Thread] = None
+        self._taken: Optional[Taken] = None
+        self._told: Set[str] = set()
+        for optimizer in self._optimizers:
+            optimizer.register_step_pre_hook(self._before_step)
+
+    def prepare(self, run: Run, state: Any) -> None:
+        """Begins to get ready for saves of such a state, in the background."""
+        self._run = run
+        self._prepare(Layout([one.storage.nbytes() for one in kept_in(state).values()]), None)
+
+    def take(self, state: Any) -> Optional[Taken]:
+        """The state as it is now, whatever training does from here on; None: it has to be written before training goes on.
+
+        What was taken before is delivered by now.
+        """
+        found = kept_in(state)
+        kept = list(found.values())
+        sizes = tuple(one.storage.nbytes() for one in kept)
+        place = self._place(sizes)
+        sources: Sources = [bytes_of(one.storage) for one in kept]
+        here = [number for number, one in enumerate(kept) if self._device.holds(one.storage)]
+        guards: List[Guard] = []
+        if not self._snapshot(here, sources):
+            if place.file is None:
+                self._tell("neither the device nor locked memory has room for the state now: training waits while it is written")
+                return None
+            self._tell("the device has no room for a copy of the state: it leaves beside the training, and the optimizer waits for it where it must")
+            guards = self._guards(found)
+            guarded = {number for guard in guards for number in guard.numbers}
+            self._expose([number for number in here if number not in guarded], sources, place)
+        for number in set(range(len(kept))).difference(here):
+            # Nobody can tell when the host changes it.
+            sources[number] = bytes_of(kept[number].storage).clone()
+        content = Content(state, {key: number for number, key in enumerate(found)}, sources)
+        self._taken = Taken(self._device, place, content, guards)
+        return self._taken
+
+    def wait(self) -> None:
+        """Returns when nothing is being prepared any more."""
+        if self._preparing is not None:
+            self._preparing.join()
+
+    def _place(self, sizes: Tuple[int, ...]) -> Place:
+        """The file in memory, when it is ready and no save has it any more, and where in it everything goes."""
+        file = self._file
+        if file is not None and (self._layout.sizes != sizes or self._layout.end != file.size):
+            self._layout = Layout(sizes, file.size)
+            if self._layout.end > file.size:
+                self._file = None
+                self._prepare(Layout(sizes), file)
+        if self._file is not None and self._file.is_free:
+            return Place(self._layout, self._file)
+        return Place(Layout(sizes), None)
+
+    def _prepare(self, layout: Layout, before: Optional[KeptFile]) -> None:
+        self._preparing = threading.Thread(target=self._make_ready, args=(layout, before), name="holdfast-prepare")
+        self._preparing.start()
+
+    def _make_ready(self, layout: Layout, before: Optional[KeptFile]) -> None:
+        try:
+            if before is not None:
+                before.close()
+            # Asked for now, it is there at once when it is wanted.
+            self._device.take(sum(_padded(layout.sizes)))
+            folder = None if self._run is None else self._run._reserve(layout.room)
+            if folder is not None:
+                self._file = KeptFile(folder, layout.end, self._device)
+        except Stopped:
+            pass
+        except Exception as error:
+            self._tell(f"no memory is set aside for saves, which take a slower way: {error}")
+            if self._run is not None:
+                self._run._reserve(0)
+
+    def _snapshot(self, numbers: Sequence[int], sources: Sources) -> bool:
+        """Copies what the numbers name on the device, in the order of the training; false when there is no room."""
+        originals = [(number, source) for number in numbers for source in [sources[number]] if source is not None]
+        sizes = _padded(source.numel() for _, source in originals)
+        memory = self._device.take(sum(sizes))
+        if memory is None:
+            return False
+        views = memory.split(sizes)
+
+        def copies() -> Iterator[Copy]:
+            # One after the other, so that the device works while the next is found.
+            for (number, source), view in zip(originals, views):
+                sources[number] = copy = view[: source.numel()]
+                yield copy, source
+
+        self._device.copy_now(copies())
+        return True
+
+    def _expose(self, numbers: Sequence[int], sources: Sources, place: Place) -> None:
+        """What nobody would wait for: copied on the device, or out of it, before training goes on."""
+        if place.file is None or not numbers or self._snapshot(numbers, sources):
+            return
+        copies: List[Copy] = []
+        for number in numbers:
+            source, sources[number] = sources[number], None
+            if source is not None:
+                copies.extend(place.file.copies(place.layout.offsets[number], source))
+        self._device.hold(self._device.copy_beside(self._device.fork(), copies))
+
+    def _guards(self, found: Dict[int, Kept]) -> List[Guard]:
+        """For each optimizer what it alone writes."""
+        places = {place: number for number, place in enumerate(found)}
+        kept = list(found.values())
+        guards: List[Guard] = []
+        seen: Set[int] = set()
+        for optimizer in self._optimizers:
+            numbers = [places[place] for place in _written_by(optimizer) if place in places and self._device.holds(found[place].storage)]
+            fresh = [number for number in dict.fromkeys(numbers) if number not in seen]
+            seen.update(fresh)
+            # A step that is replayed from a graph asks nobody.
+            if not any(group.get("capturable") for group in optimizer.param_groups):
+                guards.append(Guard(optimizer, fresh, [tensor for number in fresh for tensor in kept[number].tensors]))
+        return guards
+
+    def _before_step(self, optimizer: Any, *_: Any) -> None:
+        if self._taken is not None:
+            self._taken.before_step(optimizer)
+
+    def _tell(self, sentence: str) -> None:
+        if sentence not in self._told:
+            self._told.add(sentence)
+            log.warning("%s", sentence)
+
+
+def _calls_before_step(optimizer: Any) -> bool:
+    return isinstance(optimizer, torch.optim.Optimizer) and hasattr(optimizer, "register_step_pre_hook")
+
+
+def _written_by(optimizer: torch.optim.Optimizer) -> List[int]:
+    tensors = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    for values in optimizer.state.values():
+        tensors.extend(value for value in values.values() if isinstance(value, torch.Tensor))
+    return [tensor.untyped_storage()._cdata for tensor in tensors]
+
+
+def _padded(sizes: Iterable[int]) -> List[int]:
+    return [-(-size // _ALIGNMENT) * _ALIGNMENT for size in sizes]

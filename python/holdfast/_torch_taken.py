@@ -1,0 +1,178 @@
+"""One state that was taken from a device, on its way to the file."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+import torch
+
+from ._device import Copy
+from ._kept_file import KeptFile, write_all
+from ._torch_image import Layout, pickled
+
+_BUFFER_BYTES = 64 << 20
+
+
+class Torn(Exception):
+    """Something was changed before it was copied."""
+
+
+class Guard:
+    """What one optimizer writes and is still to be copied: the optimizer waits for it, and whoever does not wait is found out."""
+
+    def __init__(self, optimizer: Any, numbers: Sequence[int], tensors: Sequence[torch.Tensor]) -> None:
+        self.optimizer = optimizer
+        self.numbers = list(numbers)
+        self.copied: Any = None
+        self._versions = [(tensor, tensor._version) for tensor in tensors]
+        self._is_queued = threading.Event()
+        self._lock = threading.Lock()
+        self._is_over = False
+        self._is_torn = False
+
+    def release(self) -> None:
+        """The copy is queued, or there will be none: nobody waits for this thread any more."""
+        self._is_queued.set()
+
+    def let_write(self, device: Any) -> None:
+        """The optimizer is about to write."""
+        self._is_queued.wait()
+        if self._close() and self.copied is not None:
+            device.hold(self.copied)
+
+    def settle(self) -> None:
+        """All is copied. Raises Torn when it was changed before its optimizer came by."""
+        self._close()
+        if self._is_torn:
+            raise Torn("a tensor was changed in place by something else than the step of its optimizer before it was copied")
+
+    def _close(self) -> bool:
+        with self._lock:
+            if self._is_over:
+                return False
+            self._is_over = True
+            self._is_torn = any(tensor._version != version for tensor, version in self._versions)
+            return True
+
+
+class Place(NamedTuple):
+    """Where everything goes: in the file in memory, or without one in a new file."""
+
+    layout: Layout
+    file: Optional[KeptFile]
+
+
+class Content(NamedTuple):
+    """A state of plain values, its storages by number, and their bytes: each where nothing changes it any more, or behind a guard. None has arrived
+    already."""
+
+    state: Any
+    numbers: Dict[int, int]
+    sources: List[Optional[torch.Tensor]]
+
+
+class Taken:
+    """A state that was taken, and how it becomes a file."""
+
+    def __init__(self, device: Any, place: Place, content: Content, guards: List[Guard]) -> None:
+        self._device = device
+        self._layout, self._file = place
+        self._content: Optional[Content] = content
+        self._guards = guards
+        self._start = device.fork()
+
+    def before_step(self, optimizer: Any) -> None:
+        for guard in self._guards:
+            if guard.optimizer is optimizer:
+                guard.let_write(self._device)
+
+    def deliver(self, path: Path) -> None:
+        """Brings the bytes to the file at this path, on whatever thread; returns when all of them are there. Once."""
+        content, self._content = self._content, None
+        try:
+            if content is None:
+                raise RuntimeError("it was delivered before")
+            if not self._guards:
+                # Nobody waits for it; the training has this moment to itself.
+                self._device.wait(self._start)
+            if self._file is None:
+                self._write(path, content)
+            else:
+                self._land(path, content, self._file)
+        finally:
+            for guard in self._guards:
+                guard.release()
+
+    def _land(self, path: Path, content: Content, file: KeptFile) -> None:
+        guarded = {number for guard in self._guards for number in guard.numbers}
+        for guard in self._guards:
+            guard.copied = self._queue(file, content, guard.numbers)
+            guard.release()
+        others = [number for number in range(len(content.sources)) if number not in guarded]
+        middle = self._queue(file, content, others[: len(others) // 2])
+        last = self._queue(file, content, others[len(others) // 2 :])
+        # Until then the thread that trains gives the device its next work; it shall not have to wait for this one.
+        self._device.wait(middle)
+        file.begin(self._layout)
+        tail = self._layout.tail(pickled(content.state, content.numbers))
+        self._device.wait(last)
+        for guard in self._guards:
+            guard.settle()
+        file.end(self._layout, tail, path)
+
+    def _queue(self, file: KeptFile, content: Content, numbers: Sequence[int]) -> Any:
+        copies: List[Copy] = []
+        for number in numbers:
+            source = content.sources[number]
+            if source is not None:
+                copies.extend(file.copies(self._layout.offsets[number], source))
+        return self._device.copy_beside(self._start, copies)
+
+    def _write(self, path: Path, content: Content) -> None:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            for at, header in self._layout.headers:
+                write_all(file, header, at)
+            self._write_sources(file, content)
+            write_all(file, self._layout.tail(pickled(content.state, content.numbers)), self._layout.end)
+        finally:
+            os.close(file)
+
+    def _write_sources(self, file: int, content: Content) -> None:
+        """Through two buffers: while one is written the device fills the other."""
+        buffers = [self._buffer(), self._buffer()]
+        before: Optional[_Filled] = None
+        for turn, (source, at) in enumerate(self._pieces(content)):
+            part = buffers[turn % 2][: source.numel()]
+            filled = _Filled(self._device.copy_beside(self._start, [(part, source)]), part, at)
+            self._write_buffer(file, before)
+            before = filled
+        self._write_buffer(file, before)
+
+    def _write_buffer(self, file: int, filled: Optional[_Filled]) -> None:
+        if filled is not None:
+            self._device.wait(filled.event)
+            write_all(file, (ctypes.c_ubyte * filled.part.numel()).from_address(filled.part.data_ptr()), filled.at)
+
+    def _pieces(self, content: Content) -> Iterator[Tuple[torch.Tensor, int]]:
+        for source, offset in zip(content.sources, self._layout.offsets):
+            if source is not None:
+                for at in range(0, source.numel(), _BUFFER_BYTES):
+                    yield source[at : at + _BUFFER_BYTES], offset + at
+
+    def _buffer(self) -> torch.Tensor:
+        try:
+            return self._device.locked(_BUFFER_BYTES)
+        except RuntimeError:
+            # Slower, and training goes on all the same.
+            return torch.empty(_BUFFER_BYTES, dtype=torch.uint8)
+
+
+class _Filled(NamedTuple):
+    event: Any
+    part: torch.Tensor
+    at: int

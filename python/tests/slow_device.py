@@ -1,0 +1,84 @@
+"""A device for tests where there is none: its memory is the host's, its copies are real, and they are made by a thread that can be kept waiting."""
+
+import math
+import queue
+import threading
+
+import torch
+
+
+class SlowDevice:
+    """Everything with more than one element lies on it. ``room`` is how much of its memory is free, ``locks`` how many bytes may be locked."""
+
+    def __init__(self, room=1 << 40, locks=1 << 40):
+        self.room = room
+        self.locks = locks
+        self.locked_ranges = {}
+        self.was_held = []
+        self._turn = threading.Condition()
+        self._turns = math.inf
+        self._work = queue.Queue()
+        threading.Thread(target=self._copy, daemon=True).start()
+
+    def pause(self):
+        """What is to be copied beside the training waits from now on."""
+        with self._turn:
+            self._turns = 0
+
+    def let(self, count):
+        """So many of what waits are copied, each all that was queued at once."""
+        with self._turn:
+            self._turns += count
+            self._turn.notify()
+
+    def resume(self):
+        self.let(math.inf)
+
+    def holds(self, storage):
+        return storage.nbytes() > 8
+
+    def take(self, size):
+        return torch.empty(size, dtype=torch.uint8) if size <= self.room else None
+
+    def copy_now(self, copies):
+        for to, source in copies:
+            to.copy_(source)
+
+    def fork(self):
+        event = threading.Event()
+        event.set()
+        return event
+
+    def copy_beside(self, after, copies):
+        event = threading.Event()
+        self._work.put((list(copies), event))
+        return event
+
+    def hold(self, event):
+        self.was_held.append(event)
+        self.wait(event)
+
+    def wait(self, event):
+        assert event.wait(60), "the copy was never made"
+
+    def lock(self, address, size):
+        if size > self.locks:
+            raise RuntimeError("the memory could not be locked: CUDA error 2")
+        self.locks -= size
+        self.locked_ranges[address] = size
+
+    def unlock(self, address):
+        self.locks += self.locked_ranges.pop(address)
+
+    def locked(self, size):
+        return torch.empty(size, dtype=torch.uint8)
+
+    def _copy(self):
+        while True:
+            copies, event = self._work.get()
+            with self._turn:
+                self._turn.wait_for(lambda: self._turns > 0)
+                self._turns -= 1
+            for to, source in copies:
+                to.copy_(source)
+            event.set()
