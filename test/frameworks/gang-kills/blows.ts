@@ -7,66 +7,99 @@ import { killHard } from '../../support/trainer-process.ts';
 export interface Struck {
   readonly run: Supervised;
   readonly dir: string;
+  /** The number of this life. */
+  readonly attempt: number;
   /** A number from 0 to 1, for whatever is left to chance. */
   readonly chance: () => number;
+  /** Shorter when the life ends before. */
   readonly sleep: (ms: number) => Promise<void>;
 }
 
 export const GRACE_MS = 3000;
+/** After a notice a life takes a second or two to its end, unless it is killed before. */
+const LATER_MS = 2000;
 
-/** Everything that lives and was started by a supervisor of this run, the launcher and its ranks. */
-export function startedIn(dir: string): readonly number[] {
+/** Everything that lives and was started by a supervisor of this run, the launcher and its ranks; of one life of it where that is named. */
+export function startedIn(dir: string, attempt?: number): readonly number[] {
+  const marks = [`HOLDFAST_DIR=${dir}`, ...(attempt === undefined ? [] : [`HOLDFAST_ATTEMPT=${attempt}`])];
   return readdirSync('/proc')
     .map(Number)
-    .filter((pid) => Number.isInteger(pid) && environmentOf(pid).includes(`HOLDFAST_DIR=${dir}`) && isAlive(pid));
+    .filter((pid) => Number.isInteger(pid) && isMarked(pid, marks) && isAlive(pid));
 }
 
-function environmentOf(pid: number): readonly string[] {
+function isMarked(pid: number, marks: readonly string[]): boolean {
+  const environment = readProcess(pid, 'environ').split('\0');
+  return marks.every((mark) => environment.includes(mark));
+}
+
+function readProcess(pid: number, name: string): string {
   try {
-    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
+    return readFileSync(`/proc/${pid}/${name}`, 'latin1');
   } catch {
-    return [];
+    return '';
   }
 }
 
 /** The launcher of this life, and its ranks; no launcher while it has not started or is not recorded yet. */
-function familyIn(dir: string): { readonly launcher: number | null; readonly ranks: readonly number[] } {
-  const started = startedIn(dir);
-  const pids = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'trainer-started' ? [event.pid] : []));
-  const launcher = pids.at(-1) ?? 0;
-  return started.includes(launcher) ? { launcher, ranks: started.filter((pid) => pid !== launcher) } : { launcher: null, ranks: [] };
+function familyIn({ dir, attempt }: Struck): { readonly launcher: number | null; readonly ranks: readonly number[] } {
+  const started = startedIn(dir, attempt);
+  const launcher = readLedger(dir)
+    .events.flatMap(({ event }) => (event.kind === 'trainer-started' ? [event.pid] : []))
+    .findLast((pid) => started.includes(pid));
+  if (launcher === undefined) return { launcher: null, ranks: [] };
+  // What a rank has started for a moment is none.
+  const ranks = started.filter((pid) => new RegExp(`^PPid:\\s+${launcher}$`, 'm').test(readProcess(pid, 'status')));
+  return { launcher, ranks };
 }
 
 /** The ranks first: what they would do without a supervisor nobody can keep. */
-function killAll({ run, dir }: Struck): void {
-  for (const pid of startedIn(dir)) killHard(pid);
+function killAll({ run, dir, attempt }: Struck): void {
+  for (const pid of startedIn(dir, attempt)) killHard(pid);
   run.kill();
 }
 
-function killRank({ dir, chance }: Struck): boolean {
-  const { ranks } = familyIn(dir);
-  const rank = ranks[Math.floor(chance() * ranks.length)];
-  if (rank !== undefined) killHard(rank);
-  return rank !== undefined;
+/** What is done to a life. */
+export interface Blow {
+  /** False when there is nobody yet to do it to. What outlives it is ended by whoever strikes. */
+  readonly fall: (struck: Struck) => Promise<boolean> | boolean;
+  /** What it counts as, by what the life ended with; something else has ended a life that ended with anything else. */
+  readonly counts: Readonly<Record<string, string>>;
 }
 
-function killLauncher({ dir }: Struck): boolean {
-  const { launcher } = familyIn(dir);
-  if (launcher !== null) killHard(launcher);
-  return launcher !== null;
-}
+const RANK = 'SIGKILL to a rank';
+const LAUNCHER = 'SIGKILL to the launcher';
+const SUPERVISOR = 'SIGKILL to the supervisor';
+const ALL = 'SIGKILL to all';
+const LATER = 'SIGTERM, and SIGKILL to all some time later';
+const WHOLE_GRACE = 'SIGTERM, and the whole grace';
 
-/** What is done to a life; false when there is nobody yet to do it to. What outlives it is ended by whoever strikes, when the next life has begun. */
-export const BLOWS: Readonly<Record<string, (struck: Struck) => Promise<boolean> | boolean>> = {
-  'SIGKILL to a rank': killRank,
-  'SIGKILL to the launcher': killLauncher,
-  'SIGKILL to the supervisor': ({ run }) => (run.kill(), true),
-  'SIGKILL to all': (struck) => (killAll(struck), true),
-  'SIGTERM, and SIGKILL to all some time later': async (struck) => {
-    void struck.run.end();
-    await struck.sleep(struck.chance() * GRACE_MS);
-    killAll(struck);
-    return true;
+/** By their names. */
+export const BLOWS: Readonly<Record<string, Blow>> = {
+  [RANK]: {
+    fall: (struck) => {
+      const { ranks } = familyIn(struck);
+      return hit(ranks[Math.floor(struck.chance() * ranks.length)]);
+    },
+    // As torchrun ends when it has lost a rank.
+    counts: { 1: RANK },
   },
-  'SIGTERM, and the whole grace': ({ run }) => (void run.end(), true),
+  [LAUNCHER]: { fall: (struck) => hit(familyIn(struck).launcher), counts: { 137: LAUNCHER } },
+  [SUPERVISOR]: { fall: ({ run }) => (run.kill(), true), counts: { SIGKILL: SUPERVISOR } },
+  [ALL]: { fall: (struck) => (killAll(struck), true), counts: { SIGKILL: ALL } },
+  [LATER]: {
+    fall: async (struck) => {
+      void struck.run.end();
+      await struck.sleep(struck.chance() * LATER_MS);
+      killAll(struck);
+      return true;
+    },
+    counts: { SIGKILL: LATER, 143: WHOLE_GRACE },
+  },
+  [WHOLE_GRACE]: { fall: ({ run }) => (void run.end(), true), counts: { 143: WHOLE_GRACE } },
 };
+
+function hit(pid: number | null | undefined): boolean {
+  if (pid === null || pid === undefined) return false;
+  killHard(pid);
+  return true;
+}

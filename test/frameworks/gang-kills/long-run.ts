@@ -2,15 +2,17 @@ import { parseArgs } from 'node:util';
 import { realClock } from '../../../src/core/clock.ts';
 import { createRng } from '../../../src/core/rng.ts';
 import { findTorchrun } from '../support/torchrun.ts';
-import { keepResult } from './document.ts';
+import { ResultFile } from './document.ts';
 import { strike } from './strike.ts';
 import { LAUNCHES } from './struck-run.ts';
-import { together } from './tally.ts';
+import { type Tally, together } from './tally.ts';
+import { Twins } from './twins.ts';
 
 /**
  * `npm run kills:long -- --count 1000 --seed 1 --minutes 600 --strands 1 --add`: the long run whose figures stand in docs/kill-proof.md, which is
  * written anew together with the results it is made from, or with --add of these and those of the runs before. Strands strike runs of their own
- * at the same time. After the minutes, or Ctrl-C, the runs that were struck last come to their end, and what was found by then is written.
+ * at the same time. What was found is written after every run; after the minutes, or Ctrl-C, the runs that were struck last come to their end. The
+ * folders of runs with which something was wrong are kept.
  */
 const { values } = parseArgs({
   options: {
@@ -22,7 +24,9 @@ const { values } = parseArgs({
   },
 });
 
-const STEPS = 200;
+const STEPS = 300;
+/** Ranks that each load torch by themselves take several times as long to start, and do the same afterwards. */
+const FORKED_RUNS = 15;
 const [count, seed, minutes, strands] = [values.count, values.seed, values.minutes, values.strands].map(Number) as [
   number,
   number,
@@ -30,26 +34,37 @@ const [count, seed, minutes, strands] = [values.count, values.seed, values.minut
   number,
 ];
 const torchrun = await findTorchrun();
+const twins = new Twins();
 const startedMs = realClock.now();
+const day = new Date(startedMs).toISOString().slice(0, 10);
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
 
-const strand = (index: number) =>
+const results = new ResultFile(values.add);
+const tallies: Tally[] = [];
+
+function keep(tally: Tally, dir: string): void {
+  for (const fault of tally.faults) process.stderr.write(`${dir}: ${fault}\n`);
+  tallies.push(tally);
+  const seconds = Math.round((realClock.now() - startedMs) / 1000);
+  results.keep({ ...together(tallies), seeds: [seed], steps: STEPS, seconds, day });
+}
+
+const strand = (index: number): Promise<Tally> =>
   strike({
     torchrun,
+    twins,
     count: Math.ceil(count / strands),
     worlds: [2, 2, 3, 4],
-    launches: [LAUNCHES.forks, LAUNCHES.forks, LAUNCHES.forks, LAUNCHES.programs],
+    launches: [...Array.from({ length: FORKED_RUNS }, () => LAUNCHES.forks), LAUNCHES.programs],
     steps: STEPS,
-    rng: createRng(seed).fork(String(index)),
+    isKept: true,
+    rng: createRng(seed).fork(`strand ${index} of ${seed}`),
     clock: realClock,
     signal: AbortSignal.any([AbortSignal.timeout(minutes * 60_000), interrupted.signal]),
     onKill: (kills, blow) => void process.stderr.write(`${index}: ${kills} ${blow}\n`),
+    onRun: keep,
   });
 
-const tally = together(await Promise.all(Array.from({ length: strands }, (_, index) => strand(index))));
-const seconds = Math.round((realClock.now() - startedMs) / 1000);
-for (const fault of tally.faults) process.stderr.write(`${fault}\n`);
-const day = new Date(startedMs).toISOString().slice(0, 10);
-keepResult({ ...tally, seeds: [seed], steps: STEPS, seconds, day }, values.add);
-process.exitCode = tally.faults.length === 0 ? 0 : 1;
+await Promise.all(Array.from({ length: strands }, (_, index) => strand(index)));
+process.exitCode = tallies.every(({ faults }) => faults.length === 0) ? 0 : 1;

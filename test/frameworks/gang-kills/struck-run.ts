@@ -6,6 +6,7 @@ import { DDP_TRAINER, TORCHRUN_ENV } from '../support/torchrun.ts';
 import { GRACE_MS } from './blows.ts';
 
 export const EVERY = 20;
+const BEGUN = /attempt (\d+) of the run/;
 
 /** How torchrun starts the ranks. */
 export interface Launch {
@@ -14,7 +15,7 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Ranks that torchrun forks need not load torch, which takes many times as long as all that they do in a life; so it loads all of it. */
+/** Ranks that torchrun forks need not load torch, which takes many times as long as all that they do in a life. */
 export const LAUNCHES = {
   programs: { name: 'each rank a program of its own', options: [], env: {} },
   forks: {
@@ -47,6 +48,10 @@ export class StruckRun {
   struck: readonly string[] = [];
   /** What an earlier life has left alive. */
   orphans: readonly number[] = [];
+  /** The number of this life, once it has begun. */
+  attempt = 0;
+  /** The last blow fell when the run had finished. */
+  isHitAtItsEnd = false;
   #lives = 0;
 
   constructor(options: RunOptions) {
@@ -68,6 +73,13 @@ export class StruckRun {
     const script = [DDP_TRAINER, String(steps), this.#reachedFile(), ...manner];
     const command = [torchrun, '--standalone', `--nproc-per-node=${world}`, ...launch.options, ...script];
     return new Supervised({ args, command, env: { ...TORCHRUN_ENV, ...launch.env, TMPDIR: this.#folder } });
+  }
+
+  /** Waits until a life has told its number; false when it has ended without. */
+  async hasBegun(life: Supervised): Promise<boolean> {
+    const line = await life.line(BEGUN).catch(() => null);
+    this.attempt = Number(BEGUN.exec(line ?? '')?.[1]);
+    return line !== null;
   }
 
   /** How far the first rank has come in this life. */
