@@ -1,11 +1,15 @@
 """Two real processes over torch.distributed, one of them failed by its supervisor: a save block holds a collective, which one rank alone would wait in."""
 
 import datetime
+import itertools
 import json
+import os
 import subprocess
 import sys
+import time
 import unittest
 import weakref
+from pathlib import Path
 
 try:
     import torch
@@ -17,6 +21,8 @@ except (ImportError, AttributeError) as error:
 
 import holdfast
 from fake_supervisor import FakeSupervisor
+from holdfast import _run
+from holdfast._together import Together
 
 WORLD = 2
 STEPS = 45
@@ -89,6 +95,19 @@ class Ranks(unittest.TestCase):
         self.assertEqual(self.train(supervisors), [[[], []]] * WORLD)
         self.assertEqual([first.expect("failed")["save"] for _ in range(4)], ["1", "2", "3", "4"])
 
+    def test_one_whose_supervisor_still_seals_the_save_before_is_waited_for_and_tells_the_others_so(self):
+        _, second = supervisors = [FakeSupervisor(every_steps=10) for _ in range(WORLD)]
+        give, told = second.answers["begin"], os.path.join(second.folder, "told")
+
+        def answer(message):
+            until = time.monotonic() + HANG_SECONDS
+            while message["step"] == 20 and not os.path.exists(told) and time.monotonic() < until:
+                time.sleep(0.001)
+            return give(message)
+
+        second.answers["begin"] = answer
+        self.assertEqual(self.train(supervisors, told), [[[10, 20, 30, 40], [10, 20, 30, 40]]] * WORLD)
+
     def test_without_a_group_of_their_own_they_still_ask_each_other_before_a_save(self):
         _, second = supervisors = [FakeSupervisor(every_steps=10) for _ in range(WORLD)]
         give = second.answers["begin"]
@@ -96,7 +115,22 @@ class Ranks(unittest.TestCase):
         self.assertEqual(self.train(supervisors, "no-group"), [[[10, 20], [10, 20]]] * WORLD)
 
 
+def tell_often(path):
+    """Says every few milliseconds that it still waits for a folder, and leaves a file when the store has taken some of it."""
+    _run._COMING_SECONDS = 0.005
+    tell, times = Together.tell_coming, itertools.count(1)
+
+    def tell_coming(self, step):
+        tell(self, step)
+        if next(times) == 3:
+            Path(path).touch()
+
+    Together.tell_coming = tell_coming
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "1" and os.path.isabs(sys.argv[4]):
+        tell_often(sys.argv[4])
     if "no-group" in sys.argv:
 
         def refuse(**_):
