@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { createInterface } from 'node:readline';
 
 /** As much of an object as the tests read. What it holds is the API server's to say. */
 export interface KubeObject {
@@ -62,6 +63,23 @@ export class KubeApi {
   async text(path: string): Promise<string | null> {
     const { status, body } = await this.#send('GET', path);
     return status === 200 ? body : null;
+  }
+
+  /** Hears of every change, as one line of JSON each, until it is called off. Ends by itself only when the server ends it. */
+  watch(path: string, hear: (line: string) => void, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const fail = (thrown: Error): void => (signal.aborted ? resolve() : reject(thrown));
+      const sent = request({ socketPath: this.#socket, path, agent: false, signal }, (response) => {
+        if (response.statusCode !== 200) fail(new Error(`GET ${path} was answered with ${response.statusCode}`));
+        const lines = createInterface({ input: response });
+        lines.on('line', hear);
+        lines.on('error', fail);
+        lines.on('close', () => fail(new Error(`the watch of ${path} ended`)));
+        response.on('error', fail);
+      });
+      sent.on('error', fail);
+      sent.end();
+    });
   }
 
   #send(method: string, path: string, content?: { readonly type: string; readonly object: unknown }): Promise<Answer> {

@@ -31,6 +31,19 @@ export function makeCgroup(path: string): void {
   }
 }
 
+/** Kills all that runs in a cgroup (`a/b`) and below it, in whichever hierarchy it is. */
+export function killCgroup(path: string): void {
+  const found = new Set(hierarchies().flatMap((root) => processesBelow(join(root, path))));
+  for (const pid of found) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (thrown) {
+      // It has ended by itself.
+      if ((thrown as NodeJS.ErrnoException).code !== 'ESRCH') throw thrown;
+    }
+  }
+}
+
 /** Removes a cgroup and all below it from every hierarchy. The processes in it must have ended. */
 export function removeCgroup(name: string): void {
   for (const root of hierarchies()) removeBelow(join(root, name));
@@ -54,6 +67,13 @@ function inheritCpuset(parent: string, folder: string): void {
   for (const name of ['cpuset.cpus', 'cpuset.mems']) {
     if (cgroupVersion() === 1 && existsSync(join(folder, name))) writeFileSync(join(folder, name), readFileSync(join(parent, name)));
   }
+}
+
+function processesBelow(folder: string): number[] {
+  if (!existsSync(folder)) return [];
+  const inner = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const own = readFileSync(join(folder, 'cgroup.procs'), 'latin1').split('\n').filter(Boolean).map(Number);
+  return [...own, ...inner.flatMap(({ name }) => processesBelow(join(folder, name)))];
 }
 
 function removeBelow(folder: string): void {

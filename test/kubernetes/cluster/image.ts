@@ -14,7 +14,8 @@ export function fillBaseImage(folder: string, busybox: string): void {
   for (const name of MERGED) symlinkSync(`usr/${name}`, join(folder, name));
   mkdirSync(join(folder, 'busybox'));
   copyFileSync(busybox, join(folder, 'busybox', 'busybox'));
-  for (const name of ['sh', 'sleep', 'cat', 'dd', 'true', 'false']) symlinkSync('busybox', join(folder, 'busybox', name));
+  for (const name of ['sh', 'sleep', 'cat', 'dd', 'head', 'test', 'touch', 'true', 'false'])
+    symlinkSync('busybox', join(folder, 'busybox', name));
 }
 
 interface ImageOptions extends ImageSource {

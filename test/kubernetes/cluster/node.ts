@@ -2,7 +2,7 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeApi, KubeObject } from './api.ts';
 import type { Box, Daemon } from './box.ts';
-import { makeCgroup } from './cgroups.ts';
+import { killCgroup, makeCgroup } from './cgroups.ts';
 import type { Facility } from './facility.ts';
 import { startKubelet } from './kubelet.ts';
 import { startLogind } from './logind.ts';
@@ -21,7 +21,10 @@ export interface ClusterNode {
   announceShutdown(isComing: boolean): Promise<void>;
   /** Ends the kubelet; its containers run on. */
   stopKubelet(): Promise<void>;
-  startKubelet(): void;
+  /** Starts it again, with these fields of its configuration beside its own. */
+  startKubelet(more?: NodeOptions['kubelet']): void;
+  /** Kubelet and containers are gone at once, as when the machine loses its power. */
+  loseEverything(): Promise<void>;
   /** Why it cannot become ready any more, or null. */
   hopeless(): string | null;
 }
@@ -51,8 +54,12 @@ export async function startNode(start: NodeStart): Promise<ClusterNode> {
   await importImages();
   const logind = await startLogind({ box, facility, node: node.name });
   let kubelet: Daemon | null = null;
-  const launch = (): void => {
-    kubelet = startKubelet({ ...start, node, bus: logind.address });
+  const launch = (more: NodeOptions['kubelet'] = {}): void => {
+    kubelet = startKubelet({ ...start, node, bus: logind.address, options: { ...options, kubelet: { ...options.kubelet, ...more } } });
+  };
+  const stopKubelet = async (how: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
+    await kubelet?.stop(how);
+    kubelet = null;
   };
   launch();
   if (options.shutdownGraceSeconds !== undefined) await logind.whenListenedTo(signal);
@@ -66,11 +73,12 @@ export async function startNode(start: NodeStart): Promise<ClusterNode> {
     freeDisk: async () => void (await box.run(['rm', '-f', ballast])),
     importImages,
     announceShutdown: (isComing) => logind.announce(isComing),
-    stopKubelet: async () => {
-      await kubelet?.stop();
-      kubelet = null;
-    },
+    stopKubelet: () => stopKubelet(),
     startKubelet: launch,
+    loseEverything: async () => {
+      await stopKubelet('SIGKILL');
+      killCgroup(start.cgroup);
+    },
     hopeless: () => runtime.ended() ?? kubelet?.ended() ?? null,
   };
 }
@@ -94,7 +102,7 @@ async function isReady(api: KubeApi, path: string): Promise<boolean> {
   const node: KubeObject | null = await api.get(path);
   const conditions = (node?.status?.conditions ?? []) as readonly { readonly type: string; readonly status: string }[];
   const taints = (node?.spec?.taints ?? []) as readonly { readonly key: string }[];
-  const isHeldBack = taints.some(({ key }) => key === 'node.kubernetes.io/not-ready');
+  const isHeldBack = taints.some(({ key }) => /^node\.kubernetes\.io\/(not-ready|unreachable)$/.test(key));
   return !isHeldBack && conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 }
 

@@ -70,6 +70,8 @@ address = ${text(runtimeSocket(node.name))}
 sandbox_image = ${text(PAUSE_IMAGE)}
 # Without the right to lower it runc would die of it.
 restrict_oom_score_adj = true
+# How full the layers of containers are; by itself it looks every 10 s.
+stats_collect_period = 2
 disable_apparmor = true
 
 [plugins."io.containerd.grpc.v1.cri".cni]

@@ -1,14 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeObject } from '../cluster/api.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { eventually } from '../cluster/wait.ts';
-import type { Cause } from './causes.ts';
-import { JOBS, PODS, podsOf, trueConditions } from './objects.ts';
-import { FINALIZER, type Manner, trainingJob } from './training-job.ts';
-
-/** What a supervised run has sealed when it holds: that happens behind the trainer. */
-const LAST_SAVE = 'run/step-100';
+import type { Cause, HoldingRun } from './cause.ts';
+import { whenEnded, whenGone, whenHolding, withJob } from './held-run.ts';
+import { JOBS, podsOf, trueConditions } from './objects.ts';
+import type { Manner } from './training-job.ts';
 
 /** What Kubernetes recorded about a run that was interrupted once, and what became of the run. */
 export interface Outcome {
@@ -28,32 +26,59 @@ export interface Outcome {
   readonly resumedWith: number | null;
   /** The Job's last word: `Complete` or `Failed`. */
   readonly job: string;
+  /** How many of its pods the Job counts as failures. */
+  readonly failures: number;
+  /** Nothing of the Job was left in the end. */
+  readonly isJobGone: boolean;
   /** What a finished run has written; null when the training was never finished. */
   readonly result: string | null;
 }
 
+export interface Place {
+  /** The nodes that it may go to. */
+  readonly pool: string;
+  readonly manner: Manner;
+  /** Called when it holds, before it is interrupted. */
+  readonly whenReady?: () => Promise<void>;
+}
+
 /** Starts a training Job, interrupts it once while it holds at its step, lets it go on, and tells how it ended. */
-export async function interruptedRun(cluster: Cluster, cause: Cause, manner: Manner): Promise<Outcome> {
-  const job = `${cause.name}-${manner}`;
-  const shared = join(cluster.shared, job);
-  mkdirSync(shared);
-  await cluster.api.create(JOBS, trainingJob({ name: job, manner, shared }));
-  try {
-    const first = await eventually(`a pod of ${job} that holds`, () => holdingPod(cluster, job));
-    if (manner === 'holdfast') await eventually(`the last checkpoint of ${job}`, () => (existsSync(join(shared, LAST_SAVE)) ? true : null));
-    const { name: pod, uid } = first.metadata;
-    const node = String(first.spec.nodeName);
-    const run = { cluster, job, pod, node, shared };
+export async function interruptedRun(cluster: Cluster, cause: Cause, { pool, manner, whenReady }: Place): Promise<Outcome> {
+  const wish = { name: `${cause.name}-${manner}`, manner, pool, jobSpec: cause.jobSpec, podSpec: cause.podSpec };
+  return withJob(cluster, wish, async (shared) => {
+    const run = await whenHolding(cluster, wish, shared);
+    await whenReady?.();
     await cause.interrupt(run);
-    const ended = await eventually(`the end of ${pod}`, async () => endedPod(await cluster.api.get(`${PODS}/${pod}`)));
+    const ended = await whenEnded(run, !cause.exitCodes.includes(null));
     writeFileSync(join(shared, 'go'), '');
     await cause.relieve(run);
-    const word = await eventually(`the end of the Job ${job}`, async () => lastWord(await cluster.api.get(`${JOBS}/${job}`)));
-    const next = (await podsOf(cluster, job)).find(({ metadata, status }) => metadata.uid !== uid && status.phase === 'Succeeded') ?? null;
-    return { ...told(ended), ...(await goingOn(cluster, next)), firstNode: node, job: word, result: resultOf(shared) };
-  } finally {
-    await clearAway(cluster, job);
-  }
+    const outcome = await wholeStory(run, ended);
+    const isJobGone = cause.jobSpec?.['ttlSecondsAfterFinished'] === 0;
+    if (isJobGone) await whenGone(cluster, wish.name);
+    return { ...outcome, isJobGone };
+  });
+}
+
+/** Waits for the end of the Job; tells what became of its first pod, and how it went on. */
+export async function wholeStory(
+  { cluster, job, node, shared }: Omit<HoldingRun, 'pod'>,
+  first: KubeObject,
+): Promise<Omit<Outcome, 'isJobGone'>> {
+  const [word, failures] = await eventually(`the end of the Job ${job}`, async () => lastWord(await cluster.api.get(`${JOBS}/${job}`)));
+  const { uid } = first.metadata;
+  const next = (await podsOf(cluster, job)).find(({ metadata, status }) => metadata.uid !== uid && status.phase === 'Succeeded');
+  const nextNode = next === undefined ? null : String(next.spec.nodeName);
+  const resumedWith = next === undefined ? null : lastStart(shared);
+  return { ...told(first), firstNode: node, nextNode, resumedWith, job: word, failures, result: textIn(join(shared, 'result')) };
+}
+
+function lastStart(shared: string): number | null {
+  const last = textIn(join(shared, 'starts'))?.split('\n').at(-1);
+  return last === undefined ? null : Number(last);
+}
+
+function textIn(path: string): string | null {
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
 }
 
 function told(pod: KubeObject): Pick<Outcome, 'phase' | 'exitCode' | 'containerReason' | 'podReason' | 'disruption' | 'message'> {
@@ -69,57 +94,7 @@ function told(pod: KubeObject): Pick<Outcome, 'phase' | 'exitCode' | 'containerR
   };
 }
 
-async function goingOn(cluster: Cluster, next: KubeObject | null): Promise<Pick<Outcome, 'nextNode' | 'resumedWith'>> {
-  if (next === null) return { nextNode: null, resumedWith: null };
-  const log = await cluster.api.text(`${PODS}/${next.metadata.name}/log`);
-  const step = log?.match(/^from step (\d+)$/m)?.[1];
-  return { nextNode: String(next.spec.nodeName), resumedWith: step === undefined ? null : Number(step) };
-}
-
-function lastWord(job: KubeObject | null): string | null {
-  return trueConditions(job).find(({ type }) => type === 'Complete' || type === 'Failed')?.type ?? null;
-}
-
-function resultOf(shared: string): string | null {
-  const path = join(shared, 'result');
-  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
-}
-
-async function holdingPod(cluster: Cluster, job: string): Promise<KubeObject | null> {
-  const [pod] = await podsOf(cluster, job);
-  if (pod === undefined) return null;
-  const { name } = pod.metadata;
-  const log = await cluster.api.text(`${PODS}/${name}/log`);
-  if (/^(Succeeded|Failed)$/.test(String(pod.status?.phase)))
-    throw new Error(`${name} ended before it was interrupted: ${JSON.stringify(pod.status)}\n${log}`);
-  return pod.status?.phase === 'Running' && log?.includes('holding\n') === true ? pod : null;
-}
-
-function endedPod(pod: KubeObject | null): KubeObject | null {
-  if (pod === null) throw new Error('the pod vanished before it was looked at');
-  const hasEnded = pod.status?.containerStatuses?.[0]?.state?.terminated !== undefined;
-  return hasEnded && /^(Succeeded|Failed)$/.test(String(pod.status.phase)) ? pod : null;
-}
-
-async function clearAway(cluster: Cluster, job: string): Promise<void> {
-  await cluster.api.remove(`${JOBS}/${job}?propagationPolicy=Background`);
-  await eventually(`the pods of ${job} to be gone`, async () => {
-    const pods = await podsOf(cluster, job);
-    for (const { metadata } of pods) await letGo(cluster, metadata.name);
-    return pods.length === 0 ? true : null;
-  });
-}
-
-/** Takes our finalizer off; other ones are not ours to take. */
-async function letGo(cluster: Cluster, pod: string): Promise<void> {
-  const finalizers = (await cluster.api.get(`${PODS}/${pod}`))?.metadata.finalizers ?? [];
-  const index = finalizers.indexOf(FINALIZER);
-  if (index < 0) return;
-  const path = `/metadata/finalizers/${index}`;
-  const changes = [
-    { op: 'test', path, value: FINALIZER },
-    { op: 'remove', path },
-  ];
-  // Refused when somebody was quicker: then it is tried again.
-  await cluster.api.patch(`${PODS}/${pod}`, changes, 'json').catch(() => null);
+function lastWord(job: KubeObject | null): readonly [string, number] | null {
+  const word = trueConditions(job).find(({ type }) => type === 'Complete' || type === 'Failed')?.type;
+  return word === undefined ? null : [word, Number(job?.status?.failed ?? 0)];
 }

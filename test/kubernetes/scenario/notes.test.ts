@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Outcome } from './interrupted-run.ts';
-import { notesTable } from './notes.ts';
+import { type Recorded, notesTable } from './notes.ts';
 
 const OUTCOME: Outcome = {
   phase: 'Succeeded',
@@ -13,27 +13,50 @@ const OUTCOME: Outcome = {
   nextNode: null,
   resumedWith: null,
   job: 'Complete',
+  failures: 0,
+  isJobGone: false,
   result: null,
 };
+const WENT_ON = {
+  ...OUTCOME,
+  phase: 'Failed',
+  exitCode: 143,
+  containerReason: 'Error',
+  disruption: null,
+  nextNode: 'node-2',
+  resumedWith: 111,
+};
+
+function lastLine(recorded: Recorded): string | undefined {
+  return notesTable([recorded], { version: 'v1.35.8', runtime: 'containerd://1.6.20', cgroups: 1 }).split('\n').at(-1);
+}
+
+it('the table says where it was recorded', () => {
+  const table = notesTable([], { version: 'v1.35.8', runtime: 'containerd://1.6.20', cgroups: 2 });
+  expect(table).toMatch(/^Kubernetes v1\.35\.8, containerd 1\.6\.20, cgroup v2:$/m);
+});
 
 it('a run that was called complete and never finished stands out in the table', () => {
-  const table = notesTable([{ cause: 'evicted', manner: 'bare', outcome: OUTCOME, isFinished: false }], {
-    version: 'v1.35.8',
-    runtime: 'containerd://1.6.20',
-    cgroups: 1,
-  });
-  expect(table).toMatch(/^Kubernetes v1\.35\.8, containerd 1\.6\.20, cgroup v1:$/m);
-  expect(table.split('\n').at(-1)).toBe(
-    '| evicted | bare | 0 | Succeeded | Completed, DisruptionTarget/TerminationByKubelet | Complete | **never finished** |',
+  expect(lastLine({ cause: 'evicted', manner: 'bare', outcome: OUTCOME, isFinished: false, grace: 2.04 })).toBe(
+    '| evicted | 2.0 | bare | 0 | Succeeded | Completed, DisruptionTarget/TerminationByKubelet | Complete | **never finished** |',
   );
 });
 
-it('a run that went on says with which step', () => {
-  const outcome = { ...OUTCOME, phase: 'Failed', exitCode: 143, containerReason: 'Error', disruption: null, resumedWith: 111 };
-  const table = notesTable([{ cause: 'deleted', manner: 'holdfast', outcome, isFinished: true }], {
-    version: 'v1.35.8',
-    runtime: 'containerd://1.6.20',
-    cgroups: 2,
-  });
-  expect(table).toContain('| 143 | Failed | Error | Complete | finished, equal to its twin; went on with step 111 |');
+it('a run that went on says with which step, and one that was never told to end says so', () => {
+  expect(lastLine({ cause: 'deleted', manner: 'holdfast', outcome: WENT_ON, isFinished: true, grace: null })).toContain(
+    '| none | under `holdfast run` | 143 | Failed | Error | Complete | finished, equal to its twin; went on with step 111 |',
+  );
+});
+
+it('failures that the Job counts are told, and that it is gone', () => {
+  const outcome = { ...WENT_ON, failures: 2, isJobGone: true };
+  expect(lastLine({ cause: 'deleted', manner: 'bare', outcome, isFinished: true })).toContain(
+    '| Complete, 2 counted as failed, then gone |',
+  );
+});
+
+it('a run that nobody interrupted says so', () => {
+  expect(lastLine({ cause: 'away', manner: 'bare', outcome: OUTCOME, isFinished: true })).toMatch(
+    /\| away \| {2}\| .*was not interrupted \|$/,
+  );
 });

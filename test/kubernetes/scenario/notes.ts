@@ -1,51 +1,86 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../support/run-process.ts';
+import { cgroupVersion } from '../cluster/cgroups.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 import type { Outcome } from './interrupted-run.ts';
 import type { Manner } from './training-job.ts';
 
 const PAGE = join(ROOT, 'docs/kubernetes-notes.md');
-const [BEGIN, END] = ['<!-- recorded: begin -->', '<!-- recorded: end -->'];
 
 export interface Recorded {
   readonly cause: string;
-  readonly manner: Manner;
+  readonly manner: Exclude<Manner, 'stubborn'>;
   readonly outcome: Outcome;
   /** With the numbers of a run that was never interrupted. */
   readonly isFinished: boolean;
+  /** The seconds from SIGTERM to SIGKILL; null when there was no SIGTERM, absent when there was neither. */
+  readonly grace?: number | null | undefined;
 }
 
-interface RecordedOn {
+export interface RecordedOn {
   readonly version: string;
   /** As a node tells it: `containerd://1.6.20`. */
   readonly runtime: string;
   readonly cgroups: number;
 }
 
-/** Puts what was seen in place of what stood between the marks of the page. */
-export function writeNotes(recorded: readonly Recorded[], on: RecordedOn): void {
+/** What a cluster's recordings come from. */
+export async function recordedOn(cluster: Cluster): Promise<RecordedOn> {
+  const [first] = await cluster.api.list('/api/v1/nodes');
+  return { version: cluster.version, runtime: String(first?.status?.nodeInfo.containerRuntimeVersion), cgroups: cgroupVersion() };
+}
+
+/** Puts what was seen in place of what stood between the page's marks of that name, when it is asked for. */
+export async function writeNotesWhenAsked(name: string, recorded: readonly Recorded[], cluster: Cluster): Promise<void> {
+  if (process.env['HOLDFAST_WRITE_NOTES'] !== '1') return;
+  const [BEGIN, END] = [`<!-- recorded ${name}: begin -->`, `<!-- recorded ${name}: end -->`];
   const page = readFileSync(PAGE, 'utf8');
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
   if (begin < 0 || end < begin) throw new Error(`${PAGE} lacks the marks ${BEGIN} and ${END}`);
-  writeFileSync(PAGE, `${page.slice(0, begin + BEGIN.length)}\n\n${notesTable(recorded, on)}\n\n${page.slice(end)}`);
+  const table = notesTable(recorded, await recordedOn(cluster));
+  writeFileSync(PAGE, `${page.slice(0, begin + BEGIN.length)}\n\n${table}\n\n${page.slice(end)}`);
 }
 
 export function notesTable(recorded: readonly Recorded[], { version, runtime, cgroups }: RecordedOn): string {
   return [
     `Kubernetes ${version}, ${runtime.replace('://', ' ')}, cgroup v${cgroups}:`,
     '',
-    '| cause | trainer | exit code | the pod | what else the pod says | the Job | the training |',
-    '|---|---|---:|---|---|---|---|',
+    '| cause | seconds | trainer | exit code | the pod | what else the pod says | the Job | the training |',
+    '|---|---:|---|---:|---|---|---|---|',
     ...recorded.map(row),
   ].join('\n');
 }
 
-function row({ cause, manner, outcome, isFinished }: Recorded): string {
-  const { exitCode, phase, podReason, containerReason, disruption, job, resumedWith } = outcome;
+function row({ cause, manner, outcome, isFinished, grace }: Recorded): string {
+  const { exitCode, phase, podReason, containerReason, disruption } = outcome;
   const said = [podReason, containerReason, disruption === null ? null : `DisruptionTarget/${disruption}`].filter(
     (each) => each !== null && each !== '',
   );
-  const training = isFinished ? `finished, equal to its twin; went on with step ${resumedWith}` : '**never finished**';
-  const cells = [cause, manner === 'bare' ? 'bare' : 'under `holdfast run`', exitCode ?? 'none', phase, said.join(', '), job, training];
+  const trainer = manner === 'bare' ? 'bare' : 'under `holdfast run`';
+  const cells = [
+    cause,
+    graceCell(grace),
+    trainer,
+    exitCode ?? 'none',
+    phase,
+    said.join(', '),
+    jobCell(outcome),
+    trainingCell(outcome, isFinished),
+  ];
   return `| ${cells.join(' | ')} |`;
+}
+
+function graceCell(grace: Recorded['grace']): string {
+  if (grace === undefined) return '';
+  return grace === null ? 'none' : grace.toFixed(1);
+}
+
+function jobCell({ job, failures, isJobGone }: Outcome): string {
+  return [job, ...(failures > 0 ? [`${failures} counted as failed`] : []), ...(isJobGone ? ['then gone'] : [])].join(', ');
+}
+
+function trainingCell({ nextNode, resumedWith }: Outcome, isFinished: boolean): string {
+  if (!isFinished) return '**never finished**';
+  return `finished, equal to its twin; ${nextNode === null ? 'was not interrupted' : `went on with step ${resumedWith}`}`;
 }

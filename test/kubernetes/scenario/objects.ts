@@ -4,7 +4,7 @@ import { eventually } from '../cluster/wait.ts';
 
 export const PODS = '/api/v1/namespaces/default/pods';
 export const JOBS = '/apis/batch/v1/namespaces/default/jobs';
-const NODES = '/api/v1/nodes';
+export const NODES = '/api/v1/nodes';
 
 export interface Condition {
   readonly type: string;
@@ -37,12 +37,20 @@ export async function setTaints(cluster: Cluster, node: string, taints: readonly
   await cluster.api.patch(`${NODES}/${node}`, { spec: { taints } });
 }
 
+/** Waits until a node is no longer kept free for its pressure (`disk`, `memory`). */
+export async function whenPressureIsOver(cluster: Cluster, node: string, kind: 'disk' | 'memory'): Promise<void> {
+  await eventually(`the end of the ${kind} pressure of ${node}`, async () => {
+    const taints = await taintsOf(cluster, node);
+    return taints.some(({ key }) => key === `node.kubernetes.io/${kind}-pressure`) ? null : true;
+  });
+}
+
 /** Where the next pod is to go elsewhere: waits until it has a place, or the Job wants none any more. */
 export async function whenNextPodIsPlaced(cluster: Cluster, job: string, notOn: string): Promise<void> {
   await eventually(`the next pod of ${job}, or its end`, async () => {
-    const isOver = trueConditions(await cluster.api.get(`${JOBS}/${job}`)).some(({ type }) =>
-      /^(Complete|Failed|SuccessCriteriaMet)$/.test(type),
-    );
+    const found = await cluster.api.get(`${JOBS}/${job}`);
+    const isOver =
+      found === null || trueConditions(found).some(({ type }) => /^(Complete|Failed|SuccessCriteriaMet|FailureTarget)$/.test(type));
     const isPlaced = (await podsOf(cluster, job)).some(({ spec }) => spec?.nodeName !== undefined && spec.nodeName !== notOn);
     return isOver || isPlaced ? true : null;
   });

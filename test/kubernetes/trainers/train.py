@@ -1,9 +1,10 @@
 """The trainer of the example, made so that a test decides when it is interrupted: it waits at a step until a file lets it go on.
 
-    train.py MANNER SHARED SCRATCH      MANNER: bare (traps SIGTERM, saves, exits with 0, as people write it) or sdk (under `holdfast run`)
+    train.py MANNER SHARED SCRATCH      MANNER: bare (traps SIGTERM, saves, exits with 0, as people write it), sdk (under `holdfast run`)
+                                        or stubborn (trains nothing, and stays when it is told to end: it measures how long it may)
 
-In the folder SHARED: `go` lets it pass; `eat` has it take memory, and `fill` disk in the folder SCRATCH, until it is ended; `result` is what a
-finished run has written.
+In the folder SHARED: `go` lets it pass; `eat` has it take memory, `fill` disk in the folder SCRATCH and `fill-layer` disk in the container's own
+layer, until it is ended; `starts` has the first step of every start, `result` is what a finished run has written, `grace` the seconds that a stubborn one has lived since it was told to end.
 """
 
 import signal
@@ -30,11 +31,17 @@ def is_told(name):
     return True
 
 
+def fill(path, pieces):
+    with path.open("wb") as file:
+        for _ in range(pieces):
+            file.write(b"x" * PIECE)
+
+
 def misbehave_when_told():
     if is_told("fill"):
-        with (scratch / "filling").open("wb") as file:
-            for _ in range(8):
-                file.write(b"x" * PIECE)
+        fill(scratch / "filling", 8)
+    if is_told("fill-layer"):
+        fill(Path("/filling"), 20)
     if is_told("eat"):
         pieces = []
         while True:
@@ -48,6 +55,11 @@ def hold(look):
         misbehave_when_told()
         look()
         time.sleep(0.02)
+
+
+def begin(start):
+    with (shared / "starts").open("a") as file:
+        file.write(f"{start}\n")
 
 
 def finish():
@@ -72,7 +84,7 @@ def train_bare():
             print("saved, leaving with 0", flush=True)
             sys.exit(0)
 
-    print(f"from step {start}", flush=True)
+    begin(start)
     for step in range(start, TOTAL):
         model.train_one_step(step)
         if step > 0 and step % EVERY == 0:
@@ -94,7 +106,7 @@ def train_with_sdk():
             with run.save(step) as folder:
                 model.save(folder / "state.json", step)
 
-    print(f"from step {start}", flush=True)
+    begin(start)
     for step in range(start, TOTAL):
         model.train_one_step(step)
         tell(step)
@@ -104,4 +116,16 @@ def train_with_sdk():
     run.finish()
 
 
-train_bare() if manner == "bare" else train_with_sdk()
+def stay():
+    told = []
+    signal.signal(signal.SIGTERM, lambda *_: told.append(time.monotonic()))
+
+    def measure():
+        if told:
+            (shared / "grace.new").write_text(f"{time.monotonic() - told[0]:.2f}\n")
+            (shared / "grace.new").rename(shared / "grace")
+
+    hold(measure)
+
+
+{"bare": train_bare, "sdk": train_with_sdk, "stubborn": stay}[manner]()

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Cluster, startCluster } from './cluster/cluster.ts';
+import { whyNoCluster } from './cluster/facility.ts';
+import type { NodeOptions } from './cluster/options.ts';
+import { interruptedRun } from './scenario/interrupted-run.ts';
+import { expectControl, expectGrace, expectSupervised, settled } from './scenario/judgement.ts';
+import { LOSS_CAUSES } from './scenario/loss-causes.ts';
+import { measuredGrace } from './scenario/measured-grace.ts';
+import { type Recorded, writeNotesWhenAsked } from './scenario/notes.ts';
+import { cordon } from './scenario/objects.ts';
+import { GPU, POOL } from './scenario/training-job.ts';
+import { uninterrupted } from './scenario/twin.ts';
+import { undisturbedRun } from './scenario/undisturbed-run.ts';
+
+const reason = whyNoCluster();
+const MANNERS = 3;
+const pool = 'any';
+const AWAY = 'the kubelet is away for a while, and comes back in time';
+const node = (gpus: number): NodeOptions => ({ resources: { [GPU]: gpus }, labels: { [POOL]: pool } });
+/** Nodes are given up soon, also when most of them are not heard of: by itself that takes minutes, and with most of them gone it never happens. */
+const TIMERS = { 'node-monitor-grace-period': '20s', 'node-eviction-rate': '10', 'unhealthy-zone-threshold': '1' };
+
+/** Lets all pass once so many have come; when one of them fails before, the others fail with it. */
+function barrier(
+  count: number,
+  then: () => Promise<void>,
+): { readonly arrive: () => Promise<void>; readonly guard: <Value>(one: Promise<Value>) => Promise<Value> } {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  promise.catch(() => {});
+  let missing = count;
+  const arrive = (): Promise<void> => {
+    missing -= 1;
+    if (missing === 0) then().then(resolve, reject);
+    return promise;
+  };
+  const guard = <Value>(one: Promise<Value>): Promise<Value> =>
+    one.catch((thrown: unknown) => {
+      reject(thrown);
+      throw thrown;
+    });
+  return { arrive, guard };
+}
+
+describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
+  let cluster: Cluster;
+  let twin: string;
+  /** Takes all that go on elsewhere; until all others hold it takes nobody. */
+  let refuge: string;
+  const recorded: Recorded[] = [];
+
+  beforeAll(async () => {
+    const runs = LOSS_CAUSES.length * MANNERS;
+    const nodes = [...Array.from({ length: runs }, () => node(1)), node(runs)];
+    [twin, cluster] = await Promise.all([uninterrupted(), startCluster({ nodes, controllerManager: TIMERS })]);
+    refuge = `node-${nodes.length}`;
+    await cordon(cluster, refuge, true);
+  });
+  afterAll(async () => {
+    await writeNotesWhenAsked('node loss', recorded, cluster);
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  it('a run is not disturbed by a kubelet that is away for a while', async () => {
+    const [bare, supervised] = await settled(
+      undisturbedRun(cluster, { pool, manner: 'bare' }),
+      undisturbedRun(cluster, { pool, manner: 'holdfast' }),
+    );
+    for (const [manner, outcome] of [
+      ['bare', bare],
+      ['holdfast', supervised],
+    ] as const) {
+      recorded.push({ cause: AWAY, manner, outcome, isFinished: outcome.result === twin });
+      expect(outcome).toMatchObject({ phase: 'Succeeded', exitCode: 0, job: 'Complete', failures: 0, nextNode: null, result: twin });
+    }
+  });
+
+  // All at once: they mostly wait.
+  it('a run under `holdfast run` goes on elsewhere, and ends like one that was left alone', async () => {
+    const { arrive: whenReady, guard } = barrier(LOSS_CAUSES.length * MANNERS, () => cordon(cluster, refuge, false));
+    const all = LOSS_CAUSES.map(async (cause) => {
+      const [bare, supervised, grace] = await settled(
+        guard(interruptedRun(cluster, cause, { pool, manner: 'bare', whenReady })),
+        guard(interruptedRun(cluster, cause, { pool, manner: 'holdfast', whenReady })),
+        guard(measuredGrace(cluster, cause, { pool, whenReady })),
+      );
+      return { cause, bare, supervised, grace };
+    });
+    const outcomes = await settled(...all);
+    for (const { cause, bare, supervised, grace } of outcomes) {
+      recorded.push(
+        { cause: cause.title, grace, manner: 'bare', outcome: bare, isFinished: bare.result === twin },
+        { cause: cause.title, grace, manner: 'holdfast', outcome: supervised, isFinished: supervised.result === twin },
+      );
+    }
+    for (const { cause, bare, supervised, grace } of outcomes) {
+      expectControl(cause, bare, twin);
+      expectSupervised(cause, supervised, twin);
+      expectGrace(cause, grace);
+    }
+  });
+});

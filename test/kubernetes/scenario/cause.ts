@@ -1,0 +1,45 @@
+import type { Cluster } from '../cluster/cluster.ts';
+import type { ClusterNode } from '../cluster/node.ts';
+import { cordon, whenNextPodIsPlaced } from './objects.ts';
+
+/** A run that holds at its step, and waits to be interrupted. */
+export interface HoldingRun {
+  readonly cluster: Cluster;
+  readonly job: string;
+  readonly pod: string;
+  readonly node: string;
+  readonly shared: string;
+}
+
+export interface Cause {
+  readonly name: string;
+  /** For a table that people read. */
+  readonly title: string;
+  /** What becomes of a run that leaves with 0 when it is told to end: called complete though it is not, or started again by its Job. */
+  readonly exitWithZero: 'complete' | 'started again';
+  /** How a supervised run may end by it: 143 where there is time for an orderly end, 137 where a kill may come first, null where nobody is left to tell. */
+  readonly exitCodes: readonly (number | null)[];
+  /** Whose word decides how long a pod may go on after SIGTERM: its own, its node's, nobody's (a second or two), or there is no SIGTERM at all. */
+  readonly grace: 'pod' | 'node' | 'short' | 'none';
+  /** More fields of the Job, and of its pods. */
+  readonly jobSpec?: Readonly<Record<string, unknown>>;
+  readonly podSpec?: Readonly<Record<string, unknown>>;
+  interrupt(run: HoldingRun): Promise<void>;
+  /** Lets the Job go on, once the pod has ended. */
+  relieve(run: HoldingRun): Promise<void>;
+}
+
+/** Has the next pod of the Job placed elsewhere. */
+export const keepOff = ({ cluster, node }: HoldingRun): Promise<void> => cordon(cluster, node, true);
+
+/** Waits until it is, and lets the node take pods again. */
+export async function oncePlaced({ cluster, node, job }: HoldingRun): Promise<void> {
+  await whenNextPodIsPlaced(cluster, job, node);
+  await cordon(cluster, node, false);
+}
+
+export function nodeNamed(cluster: Cluster, name: string): ClusterNode {
+  const node = cluster.nodes.find((each) => each.name === name);
+  if (node === undefined) throw new Error(`there is no node ${name}`);
+  return node;
+}

@@ -1,0 +1,13 @@
+import { BASE_IMAGE } from '../cluster/runtime.ts';
+import { GPU } from './training-job.ts';
+
+/** A pod that wants the node's only GPU. */
+export function greedyPod(node: string, spec: Readonly<Record<string, unknown>>): unknown {
+  const container = { name: 'greedy', image: BASE_IMAGE, imagePullPolicy: 'Never', command: ['/busybox/sleep', '3600'] };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `greedy-${node}` },
+    spec: { ...spec, containers: [{ ...container, resources: { limits: { [GPU]: '1' } } }] },
+  };
+}

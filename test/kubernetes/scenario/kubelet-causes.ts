@@ -1,0 +1,119 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { whenReady } from '../cluster/node.ts';
+import { type Cause, keepOff, nodeNamed, oncePlaced } from './cause.ts';
+import { greedyPod } from './greedy-pod.ts';
+import { PODS, whenNextPodIsPlaced, whenNodeIsReady, whenPressureIsOver } from './objects.ts';
+import { GPU } from './training-job.ts';
+
+/** Less than the threshold of the nodes. */
+const FREE_MIB = 150;
+/** What pods have of a soft eviction: by itself a kubelet grants nothing. */
+const SOFT_EVICTION_SECONDS = 6;
+const MEMORY_IS_SHORT = {
+  evictionSoft: { 'memory.available': '1Pi' },
+  evictionSoftGracePeriod: { 'memory.available': '1s' },
+  evictionMaxPodGracePeriod: SOFT_EVICTION_SECONDS,
+};
+
+/** What a node's kubelet or kernel does by itself. */
+export const KUBELET_CAUSES: readonly Cause[] = [
+  {
+    name: 'critical',
+    title: 'a critical pod takes its place (kubelet)',
+    exitWithZero: 'complete',
+    exitCodes: [143],
+    grace: 'pod',
+    async interrupt({ cluster, node }) {
+      await cluster.api.create(PODS, greedyPod(node, { priorityClassName: 'system-node-critical', nodeName: node }));
+    },
+    async relieve({ cluster, node, job }) {
+      await whenNextPodIsPlaced(cluster, job, node);
+      await cluster.api.remove(`${PODS}/greedy-${node}?gracePeriodSeconds=0`);
+    },
+  },
+  {
+    name: 'shutdown',
+    title: 'the machine is shut down (graceful node shutdown)',
+    exitWithZero: 'complete',
+    exitCodes: [143],
+    grace: 'node',
+    interrupt: ({ cluster, node }) => nodeNamed(cluster, node).announceShutdown(true),
+    async relieve({ cluster, node, job }) {
+      await whenNextPodIsPlaced(cluster, job, node);
+      await nodeNamed(cluster, node).announceShutdown(false);
+      await whenNodeIsReady(cluster, node);
+    },
+  },
+  {
+    name: 'oom',
+    title: 'the trainer takes more memory than its limit',
+    exitWithZero: 'complete',
+    exitCodes: [137],
+    grace: 'none',
+    async interrupt(run) {
+      await keepOff(run);
+      writeFileSync(join(run.shared, 'eat'), '');
+    },
+    relieve: oncePlaced,
+  },
+  {
+    name: 'size-limit',
+    title: 'its emptyDir grows above its sizeLimit',
+    exitWithZero: 'complete',
+    exitCodes: [143, 137],
+    grace: 'short',
+    async interrupt(run) {
+      await keepOff(run);
+      writeFileSync(join(run.shared, 'fill'), '');
+    },
+    relieve: oncePlaced,
+  },
+  {
+    name: 'ephemeral-storage',
+    title: 'it writes more into its own layer than its limit of ephemeral-storage',
+    exitWithZero: 'complete',
+    exitCodes: [143, 137],
+    grace: 'short',
+    async interrupt(run) {
+      await keepOff(run);
+      writeFileSync(join(run.shared, 'fill-layer'), '');
+    },
+    relieve: oncePlaced,
+  },
+  {
+    name: 'disk-pressure',
+    title: 'the node’s disk is nearly full (hard eviction)',
+    exitWithZero: 'complete',
+    exitCodes: [143, 137],
+    grace: 'short',
+    interrupt: ({ cluster, node }) => nodeNamed(cluster, node).fillDisk(FREE_MIB),
+    async relieve({ cluster, node, job }) {
+      await whenNextPodIsPlaced(cluster, job, node);
+      await nodeNamed(cluster, node).freeDisk();
+      await whenPressureIsOver(cluster, node, 'disk');
+      await nodeNamed(cluster, node).importImages();
+    },
+  },
+  {
+    name: 'memory-pressure',
+    title: 'the node’s memory is short (soft eviction)',
+    exitWithZero: 'complete',
+    exitCodes: [143, 137],
+    grace: 'node',
+    // The memory is the machine's, which all nodes share: what is moved is the threshold, above all that there is.
+    async interrupt({ cluster, node }) {
+      const kubelet = nodeNamed(cluster, node);
+      await kubelet.stopKubelet();
+      kubelet.startKubelet(MEMORY_IS_SHORT);
+    },
+    async relieve({ cluster, node, job }) {
+      await whenNextPodIsPlaced(cluster, job, node);
+      const kubelet = nodeNamed(cluster, node);
+      await kubelet.stopKubelet();
+      kubelet.startKubelet();
+      await whenPressureIsOver(cluster, node, 'memory');
+      await whenReady(cluster.api, kubelet, { resources: { [GPU]: 1 } });
+    },
+  },
+];

@@ -1,0 +1,86 @@
+import { whenReady } from '../cluster/node.ts';
+import { eventually } from '../cluster/wait.ts';
+import { type Cause, type HoldingRun, nodeNamed } from './cause.ts';
+import { JOBS, NODES, PODS, setTaints, taintsOf, whenNextPodIsPlaced } from './objects.ts';
+import { GPU } from './training-job.ts';
+
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+/** How long a pod stays bound to a node that is not heard of; by itself 300 s. */
+const SOON_GIVEN_UP = {
+  tolerations: [{ key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 1 }],
+};
+
+/** What becomes of the pods when their node is not heard of any more, or is not to be one any more. */
+export const LOSS_CAUSES: readonly Cause[] = [
+  {
+    name: 'lost',
+    title: 'the node loses its power, and is declared out of service',
+    exitWithZero: 'started again',
+    exitCodes: [null],
+    grace: 'none',
+    podSpec: SOON_GIVEN_UP,
+    async interrupt(run) {
+      const { cluster, node, job } = run;
+      await nodeNamed(cluster, node).loseEverything();
+      await whenGivenUp(run);
+      // Until somebody says that nothing runs there any more, its Job waits for the end of a pod that nobody can tell.
+      await eventually(`the Job ${job} to wait for its lost pod`, async () => {
+        const status = (await cluster.api.get(`${JOBS}/${job}`))?.status;
+        return status?.terminating === 1 && (status.active ?? 0) === 0 ? true : null;
+      });
+      const taints = await taintsOf(cluster, node);
+      await setTaints(cluster, node, [...taints, { key: OUT_OF_SERVICE, effect: 'NoExecute' }]);
+    },
+    async relieve(run) {
+      await whenNextPodIsPlaced(run.cluster, run.job, run.node);
+      await bringBack(run);
+      const taints = await taintsOf(run.cluster, run.node);
+      await setTaints(
+        run.cluster,
+        run.node,
+        taints.filter(({ key }) => key !== OUT_OF_SERVICE),
+      );
+    },
+  },
+  {
+    name: 'given-up',
+    title: 'the node is not heard of, its pods are given up, and it comes back',
+    exitWithZero: 'complete',
+    exitCodes: [143],
+    grace: 'pod',
+    podSpec: SOON_GIVEN_UP,
+    async interrupt(run) {
+      const kubelet = nodeNamed(run.cluster, run.node);
+      await kubelet.stopKubelet();
+      await whenGivenUp(run);
+      kubelet.startKubelet();
+    },
+    async relieve(run) {
+      await whenNextPodIsPlaced(run.cluster, run.job, run.node);
+      await whenReady(run.cluster.api, nodeNamed(run.cluster, run.node), { resources: { [GPU]: 1 } });
+    },
+  },
+  {
+    name: 'node-deleted',
+    title: 'the node’s object is deleted, while its kubelet runs on',
+    exitWithZero: 'started again',
+    exitCodes: [143, 137],
+    grace: 'short',
+    interrupt: ({ cluster, node }) => cluster.api.remove(`${NODES}/${node}`),
+    async relieve(run) {
+      await whenNextPodIsPlaced(run.cluster, run.job, run.node);
+      await nodeNamed(run.cluster, run.node).stopKubelet();
+      await bringBack(run);
+    },
+  },
+];
+
+async function whenGivenUp({ cluster, pod }: HoldingRun): Promise<void> {
+  await eventually(`${pod} to be given up`, async () => (await cluster.api.get(`${PODS}/${pod}`))?.metadata.deletionTimestamp ?? null);
+}
+
+async function bringBack({ cluster, node }: HoldingRun): Promise<void> {
+  const kubelet = nodeNamed(cluster, node);
+  kubelet.startKubelet();
+  await whenReady(cluster.api, kubelet, { resources: { [GPU]: 1 } });
+}

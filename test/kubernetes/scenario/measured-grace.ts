@@ -1,0 +1,29 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Cause } from './cause.ts';
+import { whenEnded, whenHolding, withJob } from './held-run.ts';
+import type { Place } from './interrupted-run.ts';
+import { JOBS } from './objects.ts';
+
+/** The seconds that a trainer really has from SIGTERM to SIGKILL, by its own measure; null when it is never told. */
+export async function measuredGrace(cluster: Cluster, cause: Cause, { pool, whenReady }: Omit<Place, 'manner'>): Promise<number | null> {
+  const wish = { name: `${cause.name}-stubborn`, manner: 'stubborn', pool, jobSpec: cause.jobSpec, podSpec: cause.podSpec } as const;
+  return withJob(cluster, wish, async (shared) => {
+    const run = await whenHolding(cluster, wish, shared);
+    await whenReady?.();
+    await cause.interrupt(run);
+    await whenEnded(run, !cause.exitCodes.includes(null));
+    const seconds = secondsIn(join(shared, 'grace'));
+    // Its Job is of no more use: it fails, or ends with the next pod, whichever comes first.
+    writeFileSync(join(shared, 'go'), '');
+    if ((await cluster.api.get(`${JOBS}/${run.job}`)) !== null)
+      await cluster.api.patch(`${JOBS}/${run.job}`, { spec: { activeDeadlineSeconds: 1 } });
+    await cause.relieve(run);
+    return seconds;
+  });
+}
+
+function secondsIn(path: string): number | null {
+  return existsSync(path) ? Number(readFileSync(path, 'utf8')) : null;
+}

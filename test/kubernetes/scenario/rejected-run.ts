@@ -1,0 +1,41 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KubeObject } from '../cluster/api.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { eventually } from '../cluster/wait.ts';
+import { nodeNamed } from './cause.ts';
+import { withJob } from './held-run.ts';
+import { type Outcome, type Place, wholeStory } from './interrupted-run.ts';
+import { NODES, cordon, podsOf, taintsOf, whenPressureIsOver } from './objects.ts';
+import { POOL } from './training-job.ts';
+
+const FREE_MIB = 150;
+/** As a pod of a DaemonSet has it; others come to such a node when they were bound a moment before the pressure. */
+const TOLERATIONS = [{ key: 'node.kubernetes.io/disk-pressure', operator: 'Exists', effect: 'NoSchedule' }];
+
+/** A Job's pod comes to a node that is under disk pressure, which refuses it; then the pressure ends. */
+export async function rejectedRun(cluster: Cluster, { pool, manner }: Place): Promise<Outcome> {
+  const nodes = await cluster.api.list(`${NODES}?labelSelector=${POOL}=${pool}`);
+  const [full = '', ...others] = nodes.map(({ metadata }) => metadata.name);
+  const kubelet = nodeNamed(cluster, full);
+  for (const other of others) await cordon(cluster, other, true);
+  await kubelet.fillDisk(FREE_MIB);
+  await eventually(`the pressure of ${full}`, async () => {
+    const taints = await taintsOf(cluster, full);
+    return taints.some(({ key }) => key === 'node.kubernetes.io/disk-pressure') ? true : null;
+  });
+  const wish = { name: `rejected-${manner}`, manner, pool, podSpec: { tolerations: TOLERATIONS } };
+  return withJob(cluster, wish, async (shared) => {
+    const first = await eventually(`a pod of ${wish.name} that was refused`, async () => refusedPod(await podsOf(cluster, wish.name)));
+    writeFileSync(join(shared, 'go'), '');
+    await kubelet.freeDisk();
+    for (const other of others) await cordon(cluster, other, false);
+    await whenPressureIsOver(cluster, full, 'disk');
+    await kubelet.importImages();
+    return { ...(await wholeStory({ cluster, job: wish.name, node: full, shared }, first)), isJobGone: false };
+  });
+}
+
+function refusedPod(pods: readonly KubeObject[]): KubeObject | null {
+  return pods.find(({ status }) => status?.phase === 'Failed' && status.reason === 'Evicted') ?? null;
+}

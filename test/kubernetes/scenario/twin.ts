@@ -1,0 +1,16 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runProcess } from '../../support/run-process.ts';
+import { tempFolder } from '../../support/temp-folder.ts';
+import { TRAINER } from './training-job.ts';
+
+/** The numbers of the same training when nobody interrupts it. */
+export async function uninterrupted(): Promise<string> {
+  using folder = tempFolder();
+  const shared = join(folder.path, 'shared');
+  mkdirSync(shared);
+  writeFileSync(join(shared, 'go'), '');
+  const { code, stderr } = await runProcess('python3', [TRAINER, 'bare', shared, folder.path]);
+  if (code !== 0) throw new Error(`the twin ended with ${code}: ${stderr}`);
+  return readFileSync(join(shared, 'result'), 'utf8').trim();
+}

@@ -1,0 +1,26 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Cluster } from '../cluster/cluster.ts';
+import { eventually } from '../cluster/wait.ts';
+import { nodeNamed } from './cause.ts';
+import { whenEnded, whenHolding, withJob } from './held-run.ts';
+import { type Outcome, type Place, wholeStory } from './interrupted-run.ts';
+import { taintsOf } from './objects.ts';
+
+/** The kubelet of a run's node is not heard of for a while, shorter than the pod may stay bound to such a node, and comes back. */
+export async function undisturbedRun(cluster: Cluster, { pool, manner }: Place): Promise<Outcome> {
+  const wish = { name: `away-${manner}`, manner, pool };
+  return withJob(cluster, wish, async (shared) => {
+    const run = await whenHolding(cluster, wish, shared);
+    const kubelet = nodeNamed(cluster, run.node);
+    await kubelet.stopKubelet();
+    await eventually(`${run.node} to be given up`, async () => {
+      const taints = await taintsOf(cluster, run.node);
+      return taints.some(({ key, effect }) => key === 'node.kubernetes.io/unreachable' && effect === 'NoExecute') ? true : null;
+    });
+    kubelet.startKubelet();
+    writeFileSync(join(shared, 'go'), '');
+    const ended = await whenEnded(run, true);
+    return { ...(await wholeStory(run, ended)), isJobGone: false };
+  });
+}
