@@ -70,6 +70,8 @@ class SaveBlock:
         if connection is None or grant is None:
             return False
         message = {"type": "saved", "save": grant.save}
+        # Before it is told: this rank's own failure has the folder taken away too.
+        is_taken_away = isinstance(error, Exception) and not grant.path.exists()
         if kind is None:
             grant.leave_mark()
         else:
@@ -80,11 +82,7 @@ class SaveBlock:
             pass
         finally:
             self._run._is_written.set()
-        return isinstance(error, Exception) and self._is_taken_away(grant, error)
-
-    def _is_taken_away(self, grant: Grant, error: Exception) -> bool:
-        """Another rank has failed or gone, so that the save was given up while this one wrote: no reason for the training to end."""
-        if grant.path.exists():
-            return False
-        log.warning("step %d is not saved: its folder was taken away while it was written (%s: %s)", self.step, type(error).__name__, error)
-        return True
+        if is_taken_away:
+            # Another rank has failed or gone, so that the save was given up while this one wrote: no reason for the training to end.
+            log.warning("step %d is not saved: its folder was taken away while it was written (%s: %s)", self.step, type(error).__name__, error)
+        return is_taken_away

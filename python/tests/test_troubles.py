@@ -50,6 +50,13 @@ class Troubles(unittest.TestCase):
                     shutil.rmtree(folder)
                 raise error
 
+    def test_the_error_that_a_save_is_given_up_for_is_raised_however_fast_its_folder_is_taken_away(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        with self.assertRaisesRegex(OSError, "no space"), run.save(1) as folder:
+            run._connection.send = lambda _: shutil.rmtree(folder)
+            raise OSError("no space")
+
     def test_who_waits_for_an_answer_is_woken_when_the_supervisor_goes(self):
         supervisor = FakeSupervisor()
         supervisor.answers.pop("finish")

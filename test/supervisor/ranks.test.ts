@@ -72,6 +72,20 @@ describe('all ranks of a node under one supervisor', () => {
     expect(stderr.match(/\d of 3 ranks attached.*/g)).toEqual(['1 of 3 ranks attached here: step 40 will hold nothing of the others']);
   });
 
+  it('train on when one of them cannot write its part of a save: the others outlive that its folder is taken away, and the next save is one', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const command = ['python3', join(ROOT, 'test/support/trainers/half_save.py'), '50'];
+    const { code, stdout, stderr } = await new Supervised({ args: ['--dir', dir, '--every', '20steps'], command }).ended;
+    expect({ code, lines: stdout.split('\n').toSorted() }).toEqual({
+      code: 0,
+      lines: ['failed 20 no space left for this rank', 'finished 0', 'finished 1'],
+    });
+    expect(stderr).toContain('step 20 is not saved: its folder was taken away while it was written (FileNotFoundError');
+    const { checkpoint } = await lastGood(readRun(dir));
+    expect(checkpoint?.manifest).toMatchObject({ step: 40, worldSize: 2 });
+  });
+
   it('lose no checkpoint when one of them is killed: the others are not left waiting, and all start again', {
     timeout: 180_000,
   }, async () => {
