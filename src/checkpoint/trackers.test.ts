@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { WHOLE } from '../../test/support/fixtures.ts';
@@ -73,5 +73,13 @@ describe('a run in which nothing names the newest checkpoint', () => {
     const forget = (run: string): void => rmSync(join(run, 'latest'));
     expect(untracked('deepspeed-zero2', forget, 'run/global_step4')).toEqual([]);
     expect(untracked('deepspeed-zero2', (run) => writeFileSync(join(run, 'latest'), ''))).toEqual([]);
+  });
+
+  it('is not told of for checkpoints in a format of Megatron that others have named their own way', () => {
+    const rename = (run: string): void => {
+      rmSync(join(run, 'latest_checkpointed_iteration.txt'));
+      for (const name of readdirSync(run)) if (name.startsWith('iter_')) renameSync(join(run, name), join(run, 'weights'));
+    };
+    expect(untracked('megatron-dist', rename)).toEqual([]);
   });
 });

@@ -124,13 +124,19 @@ export function reportUntracked(root: Directory, units: readonly Unit[], finding
     const sought = SOUGHT.get(format?.id ?? '');
     const holder = folderOf(path);
     // What lies beside the root, when that is the checkpoint, was not looked at.
-    if (sought === undefined || path === root.path || seen.has(holder)) continue;
+    if (sought === undefined || path === root.path || seen.has(holder) || isForeign(format?.id, path)) continue;
     seen.add(holder);
     const folder = holder === '' ? root : directoryAt(root, holder);
-    if (folder === null || sought.some((name) => folder.has(name))) continue;
+    // What could not be listed to its end may hold it all the same.
+    if (folder === null || folder.problem !== null || sought.some((name) => folder.has(name))) continue;
     const message = `no ${sought[0]} names the newest checkpoint: a loader that is not told a name like ${excerpt(baseOf(path))} finds none`;
     findings.add('TRACKER_MISSING', { file: folder.pathOf(sought[0]), found: 'nothing' }, message);
   }
+}
+
+/** Others write the formats of Megatron under names of their own, and have no such file (NeMo). */
+function isForeign(format: string | undefined, path: string): boolean {
+  return format !== 'deepspeed' && !/^(iter_\d{7,}|release)$/.test(baseOf(path));
 }
 
 function directoryAt(root: Directory, path: string): Directory | null {

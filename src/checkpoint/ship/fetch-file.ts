@@ -43,8 +43,11 @@ async function assertOrdinary(path: string): Promise<void> {
 async function fillFile(handle: FileHandle, key: string, file: SealedFile, options: FetchFileOptions): Promise<number> {
   const missing = await missingParts(handle, file, options);
   let fetched = 0;
-  await forEachAtOnce(ranges(missing), { width: options.parallel, stop: new AbortController() }, (range) =>
+  const stop = new AbortController();
+  await forEachAtOnce(ranges(missing), { width: options.parallel, stop }, (range) =>
     options.slots.run(async () => {
+      // Whoever has waited for a place while another range of the file failed for good.
+      stop.signal.throwIfAborted();
       // Not `+= await`: that would add to what it was before the wait.
       const bytes = await fetchRange(handle, key, { file, ...range }, options);
       fetched += bytes;
