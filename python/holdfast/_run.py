@@ -42,13 +42,15 @@ def attach(env: Optional[Mapping[str, str]] = None) -> "Run":
     Outside ``holdfast run`` the run that is returned does nothing: no save is ever due, and a resume starts fresh. When the
     supervisor does not answer, no save is due either, and a resume goes on from the checkpoint that the environment names.
     Under torchrun every rank attaches. A process is one rank: attaching again returns the run that it has, also when the
-    supervisor is gone but the other ranks are not.
+    supervisor is gone but the other ranks are not; it is then looked for again.
     """
     settings = os.environ if env is None else env
     who = _rank_of(settings)
     path = settings.get("HOLDFAST_SOCKET")
     known = _runs.get(path) if path else None
-    if known is not None and known._who == who and (known.is_attached or known._together.has_looked):
+    if path and known is not None and known._who == who and (known.is_attached or known._together.has_looked):
+        if not known.is_attached:
+            known._connect(path)
         return known
     if known is not None and known.is_attached:
         known._leave(who)
@@ -95,12 +97,13 @@ class Run:
         # The save that was asked for: None, "next", or the number of a step. Set by the reading thread.
         self._asked: Union[None, str, int] = None
         self._granted: Optional[Grant] = None
-        # Set while no save block is open; one may be left on another thread than it was entered on.
+        # Cleared while a save is written on another thread than the one that trains.
         self._is_written = threading.Event()
         self._is_written.set()
         self._can_reserve = False
         # What was asked for was for all of them or for none; the supervisor names a step instead.
         self._together = Together(self._offer, self._forget_asked)
+        self._parents: Optional[Together] = None
         self._next_report = 0.0
         self._latest = -1
         self._reported = -1
@@ -210,7 +213,7 @@ class Run:
         self._connection = connection
         self._resume = welcome.get("resume")
         self._run_id = str(welcome.get("run"))
-        self._together.every = welcome.get("everySteps")
+        self._together.welcome(welcome.get("everySteps"))
         self.attempt = welcome.get("attempt")
         self._can_reserve = welcome.get("reserves") is True
         if self._together.every is not None or self._asked is not None or who.world > 1:
@@ -381,6 +384,12 @@ class Run:
     def _forget(self) -> None:
         if self._connection is not None:
             self._connection.forget()
+        # The way to the other ranks is the parent's too. It is kept: letting go of it would wait for threads that do not exist here.
+        self._parents = self._together
+        self._together = Together(self._offer, self._forget_asked)
+        self._watch = False
+        for path in [path for path, run in _runs.items() if run is self]:
+            del _runs[path]
 
 
 def _forget_in_children(run: Run) -> None:

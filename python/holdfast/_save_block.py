@@ -51,11 +51,15 @@ class SaveBlock:
     def __enter__(self) -> Path:
         self._grant = self._run._take_grant(self.step)
         if self._grant is not None:
-            self._run._is_written.clear()
             return self._grant.path
         log.warning("step %d is saved into a temporary folder that is thrown away: nobody keeps it", self.step)
         self._temporary = Path(tempfile.mkdtemp(prefix="holdfast-unkept-"))
         return self._temporary
+
+    def in_background(self) -> None:
+        """Another thread leaves the block: whoever begins the next save, or finishes the run, waits for that."""
+        if self._grant is not None:
+            self._run._is_written.clear()
 
     def __exit__(
         self,
@@ -70,13 +74,13 @@ class SaveBlock:
         if connection is None or grant is None:
             return False
         message = {"type": "saved", "save": grant.save}
-        # Before it is told: this rank's own failure has the folder taken away too.
-        is_taken_away = isinstance(error, Exception) and not grant.path.exists()
-        if kind is None:
-            grant.leave_mark()
-        else:
-            message = {"type": "failed", "save": grant.save, "reason": f"{kind.__name__}: {error}"[:500]}
         try:
+            # Before it is told: this rank's own failure has the folder taken away too.
+            is_taken_away = isinstance(error, Exception) and not grant.path.exists()
+            if kind is None:
+                grant.leave_mark()
+            else:
+                message = {"type": "failed", "save": grant.save, "reason": f"{kind.__name__}: {error}"[:500]}
             connection.send(message)
         except Gone:
             pass

@@ -47,6 +47,13 @@ class Together:
         """True when it has met the others, or knows that it does not."""
         return self._has_looked
 
+    def welcome(self, every: Optional[int]) -> None:
+        """The supervisor has answered. What the ranks have agreed on before stands, and is told to it."""
+        if not self._has_looked:
+            self.every = every
+        elif self._agreement is not None:
+            self._tell({"type": "agrees", "withinMs": self._told_ms})
+
     def look(self, is_last_chance: bool) -> None:
         """Meets the others, once, when torch.distributed is there. At the first step it is, or never."""
         if self._has_looked or not (is_last_chance or _distributed.is_ready()):

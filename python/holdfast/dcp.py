@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, Optional
 
@@ -28,6 +28,7 @@ import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 
 from ._run import Run
+from ._save_block import SaveBlock
 from ._torch_batches import Batches
 from ._torch_file import without_crc
 from .torch import load_parts, load_place, save_parts, save_place
@@ -68,9 +69,15 @@ class State:
     def save(self, run: Run, step: int) -> None:
         """Saves this step, and returns when this rank has written its part; every rank calls it."""
         self.wait()
-        with run.save(step) as folder:
+        block = run.save(step)
+        folder = block.__enter__()
+        try:
             self._save_whole(folder)
             dcp.save(self._state(), storage_writer=_Writer(folder), **self._ranks())
+        except BaseException:
+            _give_up(block)
+            raise
+        block.__exit__(None, None, None)
 
     def async_save(self, run: Run, step: int) -> None:
         """Saves this step in the background: returns when the state is copied; every rank calls it.
@@ -89,8 +96,9 @@ class State:
             if copied is not None:
                 copied.result()
         except BaseException:
-            block.__exit__(*sys.exc_info())
+            _give_up(block)
             raise
+        block.in_background()
         self._saving = saving
         saving.add_done_callback(lambda done: _leave(block, step, done))
 
@@ -142,8 +150,13 @@ class _Writer(dcp.FileSystemWriter):
             return super().write_data(*args, **options)
 
 
-def _leave(block: Any, step: int, done: "Future[Any]") -> None:
-    error = done.exception()
+def _give_up(block: SaveBlock) -> None:
+    """Whatever the reason, the error is raised: the others may be in the middle of what all of them have to take part in, and would wait."""
+    block.__exit__(*sys.exc_info())
+
+
+def _leave(block: SaveBlock, step: int, done: "Future[Any]") -> None:
+    error = CancelledError("it was cancelled") if done.cancelled() else done.exception()
     if error is not None:
         log.error("step %d could not be saved: %s", step, error)
     block.__exit__(None if error is None else type(error), error, None)

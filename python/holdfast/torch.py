@@ -95,6 +95,7 @@ class State:
         if taken is None:
             block.__exit__(None, None, None)
             return
+        block.in_background()
         self._saving = threading.Thread(target=_deliver, args=(taken, own, block, folder), name="holdfast-save")
         self._saving.start()
 

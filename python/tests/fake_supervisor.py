@@ -55,8 +55,11 @@ class FakeSupervisor:
             if message["type"] == kind:
                 return message
 
-    def vanish(self):
+    def hang_up(self):
         self._peer.shutdown(socket.SHUT_RDWR)
+
+    def vanish(self):
+        self.hang_up()
         self._peer.close()
         self._listener.close()
 

@@ -223,6 +223,7 @@ class Ranks(unittest.TestCase):
             run, kept = self.attach(rank), []
             writing = run.save(1)
             kept.append(str(writing.__enter__()).startswith(self.supervisors[rank].folder))
+            writing.in_background()
             leave = threading.Thread(target=lambda: (released.wait(60) if rank == 1 else None, writing.__exit__(None, None, None)))
             leave.start()
             with run.save(2) as folder:

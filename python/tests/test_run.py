@@ -216,6 +216,7 @@ class Attached(unittest.TestCase):
         self.assertTrue(run.step(10))
         block = run.save(10)
         block.__enter__()
+        block.in_background()
         writer = threading.Timer(0.05, block.__exit__, (None, None, None))
         writer.start()
         self.addCleanup(writer.join)
@@ -253,6 +254,37 @@ class Attached(unittest.TestCase):
         run = attach(supervisor)
         self.assertIs(holdfast.attach(supervisor.env()), run)
         self.assertIsNot(attach(FakeSupervisor()), run)
+
+    def test_who_attaches_again_is_heard_again_and_stays_with_the_other_ranks(self):
+        supervisor = FakeSupervisor(every_steps=10)
+        run = attach(supervisor, RANK="0", WORLD_SIZE="2")
+        run._together._has_looked, run._together.every = True, 5
+        with self.assertLogs("holdfast", "WARNING"):
+            supervisor.hang_up()
+            await_loss(run)
+        self.assertIs(attach(supervisor, RANK="0", WORLD_SIZE="2"), run)
+        self.assertTrue(run.is_attached)
+        self.assertEqual(run._together.every, 5)
+
+    def test_who_finishes_in_the_middle_of_a_save_does_not_wait_for_itself(self):
+        supervisor = FakeSupervisor(every_steps=10)
+        run = attach(supervisor)
+        with run.save(10):
+            run.finish()
+        self.assertEqual([supervisor.expect("finish")["type"], supervisor.expect("saved")["save"]], ["finish", "1"])
+
+    def test_who_finishes_waits_for_what_is_written_in_the_background(self):
+        supervisor = FakeSupervisor(every_steps=10)
+        run = attach(supervisor)
+        block = run.save(10)
+        block.__enter__()
+        block.in_background()
+        writer = threading.Timer(0.05, block.__exit__, (None, None, None))
+        writer.start()
+        self.addCleanup(writer.join)
+        run.finish()
+        said = iter(lambda: supervisor.heard.get(timeout=10)["type"], "finish")
+        self.assertIn("saved", list(said))
 
     def test_who_attaches_as_another_rank_is_that_one_alone(self):
         supervisor = FakeSupervisor()

@@ -132,19 +132,20 @@ class Troubles(unittest.TestCase):
             run.step(1)
 
     @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
-    def test_a_forked_worker_that_attaches_is_a_process_of_its_own(self):
+    def test_a_forked_worker_that_attaches_is_a_process_of_its_own_and_leaves_the_other_ranks_to_its_parent(self):
         supervisor = FakeSupervisor()
-        run = attach(supervisor)
+        run = attach(supervisor, RANK="0", WORLD_SIZE="2")
+        run._together._has_looked = True
         pid = os.fork()
         if pid == 0:
             is_same = True
             try:
                 with mock.patch.object(_run, "_HELLO_SECONDS", 0.05):
-                    is_same = holdfast.attach(supervisor.env()) is run
+                    is_same = holdfast.attach(supervisor.env(RANK="0", WORLD_SIZE="2")) is run or run._together.has_looked
             finally:
                 os._exit(1 if is_same else 0)
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
-        self.assertIs(holdfast.attach(supervisor.env()), run)
+        self.assertIs(holdfast.attach(supervisor.env(RANK="0", WORLD_SIZE="2")), run)
 
     @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
     def test_a_forked_worker_does_not_speak(self):
