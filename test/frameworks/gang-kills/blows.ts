@@ -16,8 +16,8 @@ export interface Struck {
 }
 
 export const GRACE_MS = 3000;
-/** After a notice a life takes a second or two to its end, unless it is killed before. */
-const LATER_MS = 2000;
+/** After a notice most lives come to their end within a second; what is to fall before that falls early. */
+const LATER_MS = 1000;
 
 /** Everything that lives and was started by a supervisor of this run, the launcher and its ranks; of one life of it where that is named. */
 export function startedIn(dir: string, attempt?: number): readonly number[] {
