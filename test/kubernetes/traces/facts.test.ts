@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest';
+import { type Change, Roles, factsOf, isLasting } from './facts.ts';
+
+const change = (kind: string, uid: string, rest: Partial<Change['object']> = {}): Change => ({
+  type: 'MODIFIED',
+  kind,
+  object: { ...rest, metadata: { name: `name-of-${uid}`, uid, ...rest.metadata } },
+  revision: 7,
+  seconds: 1,
+});
+const texts = (changes: readonly Change[]): readonly string[] => {
+  const roles = new Roles();
+  return changes.flatMap((each) => factsOf(each, roles)).map(({ text }) => text);
+};
+
+it('objects are named by kind and order, so that the names are the same in every play; pods of an indexed Job by index and order', () => {
+  const roles = new Roles();
+  const indexed = (uid: string, index: string): string =>
+    roles.roleOf(
+      'Pod',
+      change('Pod', uid, { metadata: { name: uid, uid, labels: { 'batch.kubernetes.io/job-completion-index': index } } }).object,
+    );
+  expect([roles.roleOf('Pod', change('Pod', 'x').object), roles.roleOf('Pod', change('Pod', 'y').object)]).toEqual(['pod 1', 'pod 2']);
+  expect(roles.roleOf('Pod', change('Pod', 'x').object)).toBe('pod 1');
+  expect([indexed('a', '2'), indexed('b', '0'), indexed('c', '2')]).toEqual(['pod 2.1', 'pod 0.1', 'pod 2.2']);
+  expect(roles.objectOf('pod 2').metadata.name).toBe('name-of-y');
+  expect(() => roles.objectOf('pod 3')).toThrow('there is no pod 3');
+});
+
+it('a pod tells its phase, its reason, that it is ready, its disruption, and how its container ended', () => {
+  const status = {
+    phase: 'Failed',
+    reason: 'Evicted',
+    conditions: [
+      { type: 'Ready', status: 'True' },
+      { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' },
+    ],
+    containerStatuses: [{ restartCount: 2, state: { terminated: { exitCode: 137, reason: 'Error' } } }],
+  };
+  expect(texts([change('Pod', 'x', { status })])).toEqual([
+    'pod 1: phase Failed',
+    'pod 1: reason Evicted',
+    'pod 1: ready',
+    'pod 1: condition DisruptionTarget',
+    'pod 1: condition DisruptionTarget/TerminationByKubelet',
+    'pod 1: exit 137 Error',
+    'pod 1: restarted 2',
+  ]);
+});
+
+it('a Job tells its conditions, its counters and its indexes; an event is told by its object’s kind and its reason', () => {
+  const status = { active: 0, failed: 1, failedIndexes: '1', conditions: [{ type: 'Failed', status: 'True', reason: 'FailedIndexes' }] };
+  const event = { reason: 'Killing', involvedObject: { kind: 'Pod', name: 'x' } };
+  expect(texts([change('Job', 'j', { status }), change('Event', 'e', event)])).toEqual([
+    'job 1: condition Failed',
+    'job 1: condition Failed/FailedIndexes',
+    'job 1: failed 1',
+    'job 1: failedIndexes 1',
+    'event Pod Killing',
+  ]);
+});
+
+it.each([
+  ['pod 1: exit 0 Completed', true],
+  ['job 1: condition Complete/CompletionsReached', true],
+  ['pod 2.1: gone', true],
+  ['pod 1: phase Running', false],
+  ['job 1: active 1', false],
+  ['job 1: terminating 1', false],
+  ['event Pod Killing', false],
+])('%s lasts: %s', (text, expected) => {
+  expect(isLasting(text)).toBe(expected);
+});

@@ -1,0 +1,143 @@
+import type { KubeObject } from '../cluster/api.ts';
+
+/** What a watch tells: an object as it was after one change. */
+export interface Change {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly kind: string;
+  readonly object: KubeObject & { readonly reason?: string; readonly involvedObject?: { readonly kind: string; readonly name: string } };
+  /** Of the whole store: changes of all objects have one order. */
+  readonly revision: number;
+  readonly seconds: number;
+}
+
+export interface Fact {
+  readonly text: string;
+  readonly revision: number;
+  readonly seconds: number;
+}
+
+/** What pods and Jobs may show: of these it is also told what never happened. */
+const POD_VOCABULARY = ['phase Succeeded', 'phase Failed', 'terminating', 'condition DisruptionTarget'];
+const JOB_CONDITIONS = ['Complete', 'Failed', 'FailureTarget', 'SuccessCriteriaMet', 'Suspended'];
+const JOB_VOCABULARY = [...JOB_CONDITIONS.map((type) => `condition ${type}`), 'failed 1', 'succeeded 1'];
+const COUNTERS = ['active', 'ready', 'succeeded', 'failed', 'terminating'] as const;
+const INDEX = 'batch.kubernetes.io/job-completion-index';
+
+/** Gives every object a name that is the same in every run: `pod 1` is the first that was made; of an indexed Job, `pod 2.1` the first of index 2. */
+export class Roles {
+  readonly #names = new Map<string, string>();
+  readonly #objects = new Map<string, KubeObject>();
+  readonly #counts = new Map<string, number>();
+
+  roleOf(kind: string, object: KubeObject): string {
+    const { uid } = object.metadata;
+    const role = this.#names.get(uid) ?? this.#name(kind, object);
+    this.#names.set(uid, role);
+    this.#objects.set(role, object);
+    return role;
+  }
+
+  objectOf(role: string): KubeObject {
+    const found = this.#objects.get(role);
+    if (found === undefined) throw new Error(`there is no ${role}`);
+    return found;
+  }
+
+  get all(): readonly string[] {
+    return [...this.#objects.keys()];
+  }
+
+  #name(kind: string, { metadata }: KubeObject): string {
+    const word = kind.toLowerCase();
+    const index = metadata.labels?.[INDEX];
+    const series = index === undefined ? `${word} ` : `${word} ${index}.`;
+    const count = (this.#counts.get(series) ?? 0) + 1;
+    this.#counts.set(series, count);
+    return `${series}${count}`;
+  }
+}
+
+/** What a change shows, in words. */
+export function factsOf({ type, kind, object, revision, seconds }: Change, roles: Roles): readonly Fact[] {
+  if (kind === 'Event') return [{ text: `event ${object.involvedObject?.kind} ${object.reason}`, revision, seconds }];
+  const role = roles.roleOf(kind, object);
+  const told = [
+    ...(type === 'DELETED' ? ['gone'] : []),
+    ...(object.metadata.deletionTimestamp === undefined ? [] : ['terminating']),
+    ...(kind === 'Pod' ? podFacts(object) : kind === 'Job' ? jobFacts(object) : cronFacts(object)),
+  ];
+  return told.map((text) => ({ text: `${role}: ${text}`, revision, seconds }));
+}
+
+/** Stays true once it is, so that nobody can look too late; what passes may be over before it is told. */
+export function isLasting(text: string): boolean {
+  return /: (gone|resumed|terminating|phase (Succeeded|Failed)|(condition|exit|completedIndexes|failedIndexes) .*)$/.test(text);
+}
+
+/** What could have been seen of these objects. */
+export function vocabularyOf(roles: readonly string[]): readonly string[] {
+  return roles.flatMap((role) => {
+    if (role.startsWith('pod ')) return POD_VOCABULARY.map((text) => `${role}: ${text}`);
+    return role.startsWith('job ') ? JOB_VOCABULARY.map((text) => `${role}: ${text}`) : [];
+  });
+}
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+}
+
+function podFacts({ status }: KubeObject): readonly string[] {
+  const {
+    phase,
+    reason,
+    conditions = [],
+    containerStatuses = [],
+  } = (status ?? {}) as {
+    readonly phase?: string;
+    readonly reason?: string;
+    readonly conditions?: readonly Condition[];
+    readonly containerStatuses?: readonly {
+      readonly restartCount: number;
+      readonly state?: { readonly terminated?: { readonly exitCode: number; readonly reason: string } };
+    }[];
+  };
+  const ended = containerStatuses.flatMap(({ state }) => (state?.terminated === undefined ? [] : [state.terminated]));
+  const isReady = conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
+  return [
+    ...(phase === undefined ? [] : [`phase ${phase}`]),
+    ...(reason === undefined ? [] : [`reason ${reason}`]),
+    ...(isReady ? ['ready'] : []),
+    ...trueOnes(conditions.filter(({ type }) => type === 'DisruptionTarget')),
+    ...ended.map(({ exitCode, reason: why }) => `exit ${exitCode} ${why}`),
+    ...containerStatuses.filter(({ restartCount }) => restartCount > 0).map(({ restartCount }) => `restarted ${restartCount}`),
+  ];
+}
+
+function jobFacts({ status }: KubeObject): readonly string[] {
+  const { conditions = [], ...counts } = (status ?? {}) as Readonly<Record<string, number | string>> & {
+    readonly conditions?: readonly Condition[];
+  };
+  const resumed = conditions.filter(({ type, status: is }) => type === 'Suspended' && is === 'False').map(() => 'resumed');
+  return [
+    ...trueOnes(conditions),
+    ...resumed,
+    ...COUNTERS.filter((name) => Number(counts[name] ?? 0) > 0).map((name) => `${name} ${counts[name]}`),
+    ...(['completedIndexes', 'failedIndexes'] as const)
+      .filter((name) => (counts[name] ?? '') !== '')
+      .map((name) => `${name} ${counts[name]}`),
+  ];
+}
+
+function cronFacts({ status }: KubeObject): readonly string[] {
+  const active = (status?.active ?? []) as readonly unknown[];
+  return active.length === 0 ? [] : [`active ${active.length}`];
+}
+
+/** By type, and by type and reason. */
+function trueOnes(conditions: readonly Condition[]): readonly string[] {
+  return conditions
+    .filter(({ status }) => status === 'True')
+    .flatMap(({ type, reason = '' }) => [`condition ${type}`, ...(reason === '' ? [] : [`condition ${type}/${reason}`])]);
+}

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { type Played, contradictions, reduce } from './reduce.ts';
+
+const fact = (text: string, revision: number): Played['facts'][number] => ({ text, revision, seconds: revision / 2 });
+const played = (...texts: readonly string[]): Played => ({ facts: texts.map((text, index) => fact(text, index + 1)), roles: ['pod 1'] });
+const NOTHING_NAMED = { title: 'one', order: [], seconds: [] };
+
+it('a trace says what plays have in common, what some had, and what none had', () => {
+  const trace = reduce(NOTHING_NAMED, [
+    played('pod 1: phase Running', 'pod 1: phase Failed'),
+    played('pod 1: phase Running', 'pod 1: terminating', 'pod 1: phase Failed'),
+  ]);
+  expect(trace.always).toEqual(['pod 1: phase Failed', 'pod 1: phase Running']);
+  expect(trace.sometimes).toEqual(['pod 1: terminating']);
+  expect(trace.never).toEqual(['pod 1: condition DisruptionTarget', 'pod 1: phase Succeeded']);
+});
+
+it('only pairs that were named have an order, and one that does not hold is refused', () => {
+  const plays = [played('a', 'b'), played('b', 'a')];
+  expect(reduce(NOTHING_NAMED, plays).order).toEqual([]);
+  expect(() => reduce({ ...NOTHING_NAMED, order: [['a', 'b']] }, plays)).toThrow('a did not come before b');
+});
+
+it('times are bounds', () => {
+  const plays = [played('a', 'b'), played('a', 'x', 'x', 'b')];
+  expect(reduce({ ...NOTHING_NAMED, seconds: [['a', 'b']] }, plays).seconds).toEqual([{ from: 'a', to: 'b', least: 0.5, most: 1.5 }]);
+});
+
+it('a play contradicts a trace by what it lacks of always, unless that passes, by what it has of never, and by its order', () => {
+  const trace = reduce({ ...NOTHING_NAMED, order: [['a', 'b']] }, [played('a', 'b', 'pod 1: phase Running', 'pod 1: exit 0 Completed')]);
+  expect(contradictions(trace, played('a', 'b', 'pod 1: exit 0 Completed', 'event Pod Killing'))).toEqual([]);
+  expect(contradictions(trace, played('b', 'a', 'pod 1: phase Failed'))).toEqual([
+    'always, and not now: pod 1: exit 0 Completed',
+    'never, and now: pod 1: phase Failed',
+    'not in order: a; b',
+  ]);
+});

@@ -1,0 +1,21 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RecordedOn } from '../scenario/notes.ts';
+import type { Trace } from './reduce.ts';
+
+const FOLDER = join(import.meta.dirname, 'recorded');
+
+/** A trace, and what it was recorded on: for another version another one may be true. */
+export interface StoredTrace extends Trace {
+  readonly recordedOn: RecordedOn;
+}
+
+export function storeTrace(name: string, trace: StoredTrace): void {
+  writeFileSync(join(FOLDER, `${name}.json`), `${JSON.stringify(trace, null, 2)}\n`);
+}
+
+/** Null when it was never recorded. */
+export function storedTrace(name: string): StoredTrace | null {
+  const path = join(FOLDER, `${name}.json`);
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as StoredTrace) : null;
+}
