@@ -6,6 +6,7 @@ import { API_CAUSES } from './scenario/api-causes.ts';
 import { interruptedRun } from './scenario/interrupted-run.ts';
 import { expectControl, expectGrace, expectSupervised, settled } from './scenario/judgement.ts';
 import { KUBELET_CAUSES } from './scenario/kubelet-causes.ts';
+import { Lanes } from './scenario/lanes.ts';
 import { measuredGrace } from './scenario/measured-grace.ts';
 import { type Recorded, writeNotesWhenAsked } from './scenario/notes.ts';
 import { rejectedRun } from './scenario/rejected-run.ts';
@@ -17,13 +18,16 @@ const CAUSES = [...API_CAUSES, ...KUBELET_CAUSES];
 const REJECTED = 'its pod comes to a node under disk pressure (rejected)';
 /** Well below what is free; a filled disk is well above. */
 const EVICTION = { 'nodefs.available': '300Mi', 'imagefs.available': '100Mi' };
-const node = (pool: Manner): NodeOptions => ({
+/** Causes at the same time, each with nodes of its own: they mostly wait. */
+const LANES = [1, 2];
+const poolOf = (manner: Manner, lane: number): string => `${manner}-${lane}`;
+const nodeOf = (manner: Manner, lane: number): NodeOptions => ({
   diskMiB: 1200,
   resources: { [GPU]: 1 },
-  labels: { [POOL]: pool },
+  labels: { [POOL]: poolOf(manner, lane) },
   evictionHard: EVICTION,
   // Where it is waited for to the end, less than the pod's own.
-  shutdownGraceSeconds: pool === 'stubborn' ? 8 : 30,
+  shutdownGraceSeconds: manner === 'stubborn' ? 8 : 30,
   // How full an emptyDir is: by itself a kubelet looks once a minute.
   kubelet: { volumeStatsAggPeriod: '2s' },
 });
@@ -31,44 +35,53 @@ const node = (pool: Manner): NodeOptions => ({
 describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   let cluster: Cluster;
   let twin: string;
-  const recorded: Recorded[] = [];
+  const lanes = new Lanes(LANES.length);
+  const recorded = new Map<string, readonly Recorded[]>();
 
   beforeAll(async () => {
-    const nodes = (['bare', 'bare', 'holdfast', 'holdfast', 'stubborn'] as const).map(node);
+    const nodes = LANES.flatMap((lane) =>
+      (['bare', 'bare', 'holdfast', 'holdfast', 'stubborn'] as const).map((manner) => nodeOf(manner, lane)),
+    );
     [twin, cluster] = await Promise.all([uninterrupted(), startCluster({ nodes })]);
   });
   afterAll(async () => {
-    await writeNotesWhenAsked('causes', recorded, cluster);
+    const rows = [...CAUSES.map(({ title }) => title), REJECTED].flatMap((title) => recorded.get(title) ?? []);
+    await writeNotesWhenAsked('causes', rows, cluster);
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  it.for(CAUSES.map((cause) => [cause.title, cause] as const))(
+  it.concurrent.for(CAUSES.map((cause) => [cause.title, cause] as const))(
     '%s: under `holdfast run` it is never called complete before it is, and ends like one that was left alone',
     async ([title, cause]) => {
-      const [bare, supervised, grace] = await settled(
-        interruptedRun(cluster, cause, { pool: 'bare', manner: 'bare' }),
-        interruptedRun(cluster, cause, { pool: 'holdfast', manner: 'holdfast' }),
-        measuredGrace(cluster, cause, { pool: 'stubborn' }),
+      const [bare, supervised, grace] = await lanes.use((lane) =>
+        settled(
+          interruptedRun(cluster, cause, { pool: poolOf('bare', lane), manner: 'bare' }),
+          interruptedRun(cluster, cause, { pool: poolOf('holdfast', lane), manner: 'holdfast' }),
+          measuredGrace(cluster, cause, { pool: poolOf('stubborn', lane) }),
+        ),
       );
-      recorded.push(
+      recorded.set(title, [
         { cause: title, grace, manner: 'bare', outcome: bare, isFinished: bare.result === twin },
         { cause: title, grace, manner: 'holdfast', outcome: supervised, isFinished: supervised.result === twin },
-      );
+      ]);
       expectControl(cause, bare, twin);
       expectSupervised(cause, supervised, twin);
       expectGrace(cause, grace);
     },
   );
 
-  it(`${REJECTED}: nothing ran, the Job counts a failure, and goes on`, async () => {
-    const runs = (['bare', 'holdfast'] as const).map((manner) => rejectedRun(cluster, { pool: manner, manner }));
-    const [bare, supervised] = await settled(...runs);
-    for (const [manner, outcome] of [
-      ['bare', bare],
-      ['holdfast', supervised],
-    ] as const) {
-      if (outcome === undefined) throw new Error('two were started');
-      recorded.push({ cause: REJECTED, manner, outcome, isFinished: outcome.result === twin });
+  it.concurrent(`${REJECTED}: nothing ran, the Job counts a failure, and goes on`, async () => {
+    const [bare, supervised] = await lanes.use((lane) =>
+      settled(
+        rejectedRun(cluster, { pool: poolOf('bare', lane), manner: 'bare' }),
+        rejectedRun(cluster, { pool: poolOf('holdfast', lane), manner: 'holdfast' }),
+      ),
+    );
+    recorded.set(REJECTED, [
+      { cause: REJECTED, manner: 'bare', outcome: bare, isFinished: bare.result === twin },
+      { cause: REJECTED, manner: 'holdfast', outcome: supervised, isFinished: supervised.result === twin },
+    ]);
+    for (const outcome of [bare, supervised]) {
       expect(outcome).toMatchObject({
         phase: 'Failed',
         exitCode: null,
