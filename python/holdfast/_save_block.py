@@ -7,8 +7,9 @@ import logging
 import shutil
 import tempfile
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Optional, Type
+from typing import TYPE_CHECKING, Any, Dict, Optional, Type
 
 from ._connection import Gone
 
@@ -25,6 +26,7 @@ class Grant:
         self.step = step
         self.save = save
         self.path = path
+        self.given = monotonic()
         self._mark = mark
 
     def leave_mark(self) -> None:
@@ -42,6 +44,8 @@ class SaveBlock:
         self.step = step
         self._grant: Optional[Grant] = None
         self._temporary: Optional[Path] = None
+        # How long the thread that trains was kept, where another one leaves the block.
+        self._stall: Optional[float] = None
 
     @property
     def is_kept(self) -> bool:
@@ -59,6 +63,7 @@ class SaveBlock:
     def in_background(self) -> None:
         """Another thread leaves the block: whoever begins the next save, or finishes the run, waits for that."""
         if self._grant is not None:
+            self._stall = monotonic() - self._grant.given
             self._run._is_written.clear()
 
     def __exit__(
@@ -73,7 +78,9 @@ class SaveBlock:
         connection, grant = self._run._connection, self._grant
         if connection is None or grant is None:
             return False
-        message = {"type": "saved", "save": grant.save}
+        message: Dict[str, Any] = {"type": "saved", "save": grant.save}
+        if self._stall is not None:
+            message["stallMs"] = round(self._stall * 1000, 1)
         try:
             # Before it is told: this rank's own failure has the folder taken away too.
             is_taken_away = isinstance(error, Exception) and not grant.path.exists()

@@ -2,6 +2,7 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -334,6 +335,16 @@ class WithoutTheFile(Staged):
 
 
 class InTheBackground(Staged):
+    def test_the_supervisor_hears_how_long_training_stood_still(self):
+        training = Training(self, SlowDevice())
+        training.device.pause()
+        began = time.monotonic()
+        training.state.async_save(training.run, 1)
+        stood = (time.monotonic() - began) * 1000
+        training.device.resume()
+        told = training.supervisor.expect("saved")["stallMs"]
+        self.assertTrue(0 <= told <= stood + 1, (told, stood))
+
     def test_the_next_save_waits_for_the_one_before(self):
         training = Training(self, SlowDevice())
         training.device.pause()

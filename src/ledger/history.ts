@@ -14,8 +14,9 @@ export interface RunHistory {
   readonly flushed: number;
   /** From such an end until the next attempt trained again; the median, null when it was never seen. */
   readonly restartMs: number | null;
-  /** Sealed saves, oldest first: how long the trainer wrote, and how long it took from then until it was sealed. */
+  /** Sealed saves, oldest first: how long the trainer wrote, how long it stood still for it, and how long it took from then until it was sealed. */
   readonly writes: readonly MeasuredSave[];
+  readonly stalls: readonly MeasuredSave[];
   readonly seals: readonly MeasuredSave[];
 }
 
@@ -37,6 +38,7 @@ export function historyBefore(attempt: number, events: readonly Recorded[]): Run
     flushed: interrupted.filter(isFlushed).length,
     restartMs: medianOf(lanes.flatMap((lane, index) => restartAfter(lane, lanes[index + 1]))),
     writes: saves.flatMap(({ bytes, writeMs }) => (bytes === null || writeMs === null ? [] : [{ bytes, ms: writeMs }])),
+    stalls: saves.flatMap(({ bytes, stallMs }) => (bytes === null || stallMs === null ? [] : [{ bytes, ms: stallMs }])),
     seals: saves.flatMap((save) => (save.bytes === null ? [] : [{ bytes: save.bytes, ms: sealMs(save) }])),
   };
 }

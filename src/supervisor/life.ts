@@ -184,7 +184,7 @@ export class Life implements SdkListener, SaveEvents {
         this.#begin(rank, message.step);
         break;
       case 'saved':
-        this.desk.handOver(rank, message.save);
+        this.desk.handOver(rank, message.save, message.stallMs);
         break;
       case 'failed':
         this.desk.fail(rank, message.save, message.reason);
@@ -272,12 +272,12 @@ export class Life implements SdkListener, SaveEvents {
   onHandedOver(): void {}
 
   onSealed(sealed: SealedSave, timings: SaveTimings): void {
-    const { step, bytes, writeMs, sealMs, phases } = timings;
+    const { step, bytes, writeMs, stallMs, sealMs, phases } = timings;
     const now = this.#clock.monotonic();
     const begunMs = this.#begun?.atMs ?? now;
     this.measured.noteSealed(timings, begunMs);
     this.#noteNewest(step, sealed.path);
-    this.#ended(step, 'sealed', { bytes, writeMs, phases, problem: null });
+    this.#ended(step, 'sealed', { bytes, writeMs, stallMs, phases, problem: null });
     this.#life.book.say(
       `sealed step ${step} (${formatBytes(bytes)}, written in ${formatDuration(writeMs)}, sealed in ${formatDuration(sealMs)}): ${sealed.path}`,
     );
@@ -299,7 +299,7 @@ export class Life implements SdkListener, SaveEvents {
     const { message } = fenced ?? error;
     this.ranks.settle();
     book.complain(fenced ?? error);
-    this.#ended(step, outcome, { bytes: null, writeMs: null, phases: null, problem: message });
+    this.#ended(step, outcome, { bytes: null, writeMs: null, stallMs: null, phases: null, problem: message });
     this.#settle({ isSealed: false, step, begunMs: this.#clock.monotonic() });
     if (fenced !== null) onFenced(fenced);
   }
@@ -320,16 +320,17 @@ export class Life implements SdkListener, SaveEvents {
     facts: {
       readonly bytes: number | null;
       readonly writeMs: number | null;
+      readonly stallMs: number | null;
       readonly phases: SealPhases | null;
       readonly problem: string | null;
     },
   ): void {
-    const { bytes, writeMs, problem } = facts;
+    const { bytes, writeMs, stallMs, problem } = facts;
     const { copyMs, checksumMs, commitMs } = facts.phases ?? { copyMs: null, checksumMs: null, commitMs: null };
     const begun = this.#begun;
     this.#begun = null;
     const totalMs = begun === null ? 0 : this.#clock.monotonic() - begun.atMs;
-    const phases = { totalMs, stallMs: writeMs, writeMs, copyMs, checksumMs, commitMs };
+    const phases = { totalMs, stallMs, writeMs, copyMs, checksumMs, commitMs };
     this.#life.book.record({ kind: 'save-ended', save: begun?.save ?? '', step, outcome, bytes, ...phases, problem });
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunHistory } from '../ledger/history.ts';
 import { Measurements } from './measurements.ts';
 
-const NOTHING: RunHistory = { attempts: 0, upMs: 0, interruptions: 0, flushed: 0, restartMs: null, writes: [], seals: [] };
+const NOTHING: RunHistory = { attempts: 0, upMs: 0, interruptions: 0, flushed: 0, restartMs: null, writes: [], stalls: [], seals: [] };
 const HOUR = 3_600_000;
 
 describe('the measurements of a life', () => {
@@ -16,18 +16,21 @@ describe('the measurements of a life', () => {
       flushed: 1,
       restartMs: 60_000,
       writes: saves,
+      stalls: saves.map(({ bytes, ms }) => ({ bytes, ms: ms / 100 })),
       seals: saves,
     };
     const measured = new Measurements(0, 40, () => history);
     expect(measured.write?.medianMs).toBeCloseTo(1050);
     expect(measured.seal?.samples).toBe(3);
     expect(measured.forCadence(HOUR)).toMatchObject({ upMs: 6 * HOUR, interruptions: 2, flushed: 1, restartMs: 60_000 });
+    // What a save costs the trainer is what it stands still for, however long it writes meanwhile.
+    expect(measured.forCadence(HOUR).save?.stall).toBeCloseTo(10.5);
   });
 
   it('know nothing about saves where there was none, until the first is sealed', () => {
     const measured = new Measurements(0, null, () => NOTHING);
     expect([measured.write, measured.seal, measured.forCadence(0).save]).toEqual([null, null, null]);
-    measured.noteSealed({ step: 5, bytes: 1e6, writeMs: 20, sealMs: 30 }, 100);
+    measured.noteSealed({ step: 5, bytes: 1e6, writeMs: 20, stallMs: 20, sealMs: 30 }, 100);
     expect(measured.forCadence(0).save).toMatchObject({ stall: expect.closeTo(20) as number, persist: expect.closeTo(30) as number });
     expect(measured.lastGoodStep).toBe(5);
   });
@@ -46,7 +49,7 @@ describe('the measurements of a life', () => {
   it('count nothing of what workers did that were started again, and keep what is sealed', () => {
     const measured = new Measurements(0, null, () => NOTHING);
     for (let step = 0; step <= 10; step++) measured.noteStep(step, step * 100);
-    measured.noteSealed({ step: 8, bytes: 1, writeMs: 1, sealMs: 1 }, 800);
+    measured.noteSealed({ step: 8, bytes: 1, writeMs: 1, stallMs: 1, sealMs: 1 }, 800);
     measured.startAgain(5000);
     expect([measured.step, measured.hasProgress, measured.unsavedMs(6000), measured.lastGoodStep]).toEqual([null, false, 0, 8]);
     expect([measured.quickStepMs, measured.stepMs]).toEqual([100, null]);

@@ -8,6 +8,7 @@ import type { SaveTimings } from './save-desk.ts';
 interface Known {
   readonly history: RunHistory;
   readonly writes: SaveTimes;
+  readonly stalls: SaveTimes;
   readonly seals: SaveTimes;
   readonly lastBytes: number | null;
 }
@@ -101,9 +102,10 @@ export class Measurements {
   }
 
   noteSealed(timings: Omit<SaveTimings, 'phases'>, begunMs: number): void {
-    const { history, writes, seals } = this.#knowledge();
+    const { history, writes, stalls, seals } = this.#knowledge();
     this.#known = {
       history,
+      stalls: observeSave(stalls, { bytes: timings.bytes, ms: timings.stallMs }),
       writes: observeSave(writes, { bytes: timings.bytes, ms: timings.writeMs }),
       seals: observeSave(seals, { bytes: timings.bytes, ms: timings.sealMs }),
       lastBytes: timings.bytes,
@@ -140,6 +142,12 @@ export class Measurements {
     return lastBytes === null ? null : predictSave(writes, lastBytes);
   }
 
+  /** How much of that the trainer stands still. */
+  get #stall(): Prediction | null {
+    const { stalls, lastBytes } = this.#knowledge();
+    return lastBytes === null ? null : predictSave(stalls, lastBytes);
+  }
+
   get seal(): Prediction | null {
     const { seals, lastBytes } = this.#knowledge();
     return lastBytes === null ? null : predictSave(seals, lastBytes);
@@ -152,9 +160,9 @@ export class Measurements {
 
   forCadence(nowMs: number): CadenceMeasurements {
     const { history } = this.#knowledge();
-    const [write, seal] = [this.write, this.seal];
+    const [write, stall, seal] = [this.write, this.#stall, this.seal];
     return {
-      save: write === null || seal === null ? null : { stall: write.medianMs, persist: seal.medianMs, slowdown: 0 },
+      save: stall === null || seal === null ? null : { stall: stall.medianMs, persist: seal.medianMs, slowdown: 0 },
       stepMs: this.stepMs,
       interruptions: history.interruptions,
       upMs: history.upMs + nowMs - this.#startedMs,
@@ -167,8 +175,9 @@ export class Measurements {
   #knowledge(): Known {
     if (this.#known === null) {
       const history = this.#readHistory();
-      const [writes, seals] = [history.writes, history.seals].map((saves) => saves.reduce(observeSave, NO_SAVES));
-      this.#known = { history, writes: writes ?? NO_SAVES, seals: seals ?? NO_SAVES, lastBytes: history.writes.at(-1)?.bytes ?? null };
+      const [writes, stalls, seals] = [history.writes, history.stalls, history.seals].map((saves) => saves.reduce(observeSave, NO_SAVES));
+      const times = { writes: writes ?? NO_SAVES, stalls: stalls ?? NO_SAVES, seals: seals ?? NO_SAVES };
+      this.#known = { history, ...times, lastBytes: history.writes.at(-1)?.bytes ?? null };
     }
     return this.#known;
   }

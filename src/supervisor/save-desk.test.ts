@@ -6,7 +6,7 @@ import { startAttempt } from '../checkpoint/store/attempt.ts';
 import { beginSave } from '../checkpoint/store/save.ts';
 import { openRun, type OpenStore } from '../checkpoint/store/store.ts';
 import { realClock } from '../core/clock.ts';
-import { SaveDesk } from './save-desk.ts';
+import { SaveDesk, type SaveTimings } from './save-desk.ts';
 import type { ToRank } from './sdk/protocol.ts';
 import type { Rank } from './sdk/server.ts';
 import { Sealer } from './sealing/sealer.ts';
@@ -19,6 +19,7 @@ let said: ToRank[];
 let ends: string[];
 /** What the desk did when each save was told as sealed. */
 let phases: string[];
+let timings: SaveTimings[];
 let furthest: number | null;
 
 beforeEach(() => {
@@ -27,7 +28,7 @@ beforeEach(() => {
   mkdirSync(dir);
   store = openRun(dir);
   sealer = new Sealer({ dir, clock: realClock });
-  [said, ends, phases, furthest] = [[], [], [], null];
+  [said, ends, phases, timings, furthest] = [[], [], [], [], null];
 });
 
 afterEach(async () => {
@@ -60,7 +61,8 @@ async function makeDesk(...ranks: Rank[]): Promise<SaveDesk> {
     events: {
       onBegun: () => {},
       onHandedOver: () => {},
-      onSealed: ({ name }) => {
+      onSealed: ({ name }, times) => {
+        timings.push(times);
         ends.push(name);
         phases.push(desk.phase);
       },
@@ -106,6 +108,36 @@ describe('a rank that goes away while it saves into memory', { timeout: 30_000 }
   });
 });
 
+describe('the stall of a save', { timeout: 30_000 }, () => {
+  it.each([
+    ['is all the time until it is handed over', null, (writeMs: number) => writeMs],
+    ['is what the rank says that it was, where it trained on meanwhile', 0, () => 0],
+    ['is never more than that', 1e9, (writeMs: number) => writeMs],
+  ])('%s', async (_, told, expected) => {
+    const rank = makeRank(0);
+    const desk = await makeDesk(rank);
+    desk.begin(rank, 5);
+    const { save, path } = await given();
+    writeFileSync(join(path, 'state'), 'everything');
+    desk.handOver(rank, save, told);
+    await desk.idle();
+    const [{ stallMs, writeMs } = { stallMs: -1, writeMs: -1 }] = timings;
+    expect(stallMs).toBe(expected(writeMs));
+  });
+
+  it('is that of the slowest rank', async () => {
+    const ranks = [makeRank(0), makeRank(1, [])] as const;
+    const desk = await makeDesk(...ranks);
+    for (const rank of ranks) desk.begin(rank, 5);
+    const { save, path } = await given();
+    writeFileSync(join(path, 'state'), 'everything');
+    desk.handOver(ranks[0], save, null);
+    desk.handOver(ranks[1], save, 0);
+    await desk.idle();
+    expect(timings).toMatchObject([{ step: 5, stallMs: expect.toSatisfy((ms: number) => ms > 0) as number }]);
+  });
+});
+
 describe('who begins a save', { timeout: 30_000 }, () => {
   /** The desk, sealing step 5 of this rank. */
   async function sealing(rank: Rank): Promise<SaveDesk> {
@@ -114,7 +146,7 @@ describe('who begins a save', { timeout: 30_000 }, () => {
     const { save, path } = await given();
     writeFileSync(join(path, 'state'), 'everything');
     said.length = 0;
-    desk.handOver(rank, save);
+    desk.handOver(rank, save, null);
     return desk;
   }
 

@@ -12,8 +12,10 @@ import { dropImage, hasHandedOver, markOf } from './staging/image.ts';
 export interface SaveTimings {
   readonly step: number;
   readonly bytes: number;
-  /** From the folder's being given to the last rank's handing over: the stall of the trainer. */
+  /** From the folder's being given to the last rank's handing over. */
   readonly writeMs: number;
+  /** How much of it the trainer stood still: all of it, unless the ranks say otherwise; that of the slowest. */
+  readonly stallMs: number;
   /** From then until it was sealed; the trainer goes on meanwhile. */
   readonly sealMs: number;
   readonly phases: SealPhases;
@@ -71,6 +73,8 @@ type State =
       readonly missing: Set<Rank>;
       readonly all: readonly Rank[];
       readonly sinceMs: number;
+      /** Of the ranks that have handed over. */
+      readonly stallMs: number;
     }
   | { readonly kind: 'sealing'; readonly save: OpenedSave; readonly sinceMs: number }
   | { readonly kind: 'tidying' };
@@ -141,15 +145,17 @@ export class SaveDesk {
     else refuse({ rank, step }, 'SAVE_MIXED', `the other ranks save step ${state.step}, not ${step}`);
   }
 
-  handOver(rank: Rank, id: string): void {
+  /** `ownStallMs`: how long the rank stood still for it; null: until now. */
+  handOver(rank: Rank, id: string, ownStallMs: number | null): void {
     const state = this.#state;
     if (state.kind !== 'writing' || state.save.save !== id || !state.missing.delete(rank)) return;
-    if (state.missing.size > 0) return;
     const writeMs = this.#now() - state.sinceMs;
+    const stallMs = Math.max(state.stallMs, Math.min(writeMs, ownStallMs ?? writeMs));
+    if (state.missing.size > 0) return this.#enter({ ...state, stallMs });
     this.#options.events.onHandedOver(state.save, writeMs);
     this.#sealed = { done: 0, total: 0 };
     this.#enter({ kind: 'sealing', save: state.save, sinceMs: this.#now() });
-    void this.#seal(state.save, state.all, writeMs);
+    void this.#seal(state.save, state.all, { writeMs, stallMs });
   }
 
   fail(rank: Rank, id: string, reason: string): void {
@@ -171,7 +177,7 @@ export class SaveDesk {
     const state = this.#state;
     // Its last word may have died with it; the mark that it left has not.
     if (state.kind === 'writing' && state.missing.has(rank) && state.save.image !== undefined && hasHandedOver(state.save.image, rank.rank))
-      return this.handOver(rank, state.save.save);
+      return this.handOver(rank, state.save.save, null);
     const isNeeded = state.kind === 'gathering' ? state.all.includes(rank) : state.kind === 'writing' && state.missing.has(rank);
     if (isNeeded) this.#giveUp(`rank ${rank.rank} went away before it had written its part`);
   }
@@ -251,7 +257,7 @@ export class SaveDesk {
     try {
       const save = await way.open(step, all, this.#stop.signal);
       if (this.#state !== state) return this.#discard(save);
-      this.#enter({ kind: 'writing', save, missing: new Set(all), all, sinceMs: this.#now() });
+      this.#enter({ kind: 'writing', save, missing: new Set(all), all, sinceMs: this.#now(), stallMs: 0 });
       events.onBegun(save);
       const { image } = save;
       for (const rank of all) {
@@ -284,17 +290,17 @@ export class SaveDesk {
     this.#enter(IDLE);
   }
 
-  async #seal(save: OpenedSave, all: readonly Rank[], writeMs: number): Promise<void> {
+  async #seal(save: OpenedSave, all: readonly Rank[], written: Pick<SaveTimings, 'writeMs' | 'stallMs'>): Promise<void> {
     const { store, way, events } = this.#options;
     const { signal } = this.#stop;
     const startedMs = this.#now();
     try {
       const onBytes = (done: number, total: number): void => void (this.#sealed = { done, total });
-      const sealed = await way.seal(save, all, { writeMs, signal, onBytes });
+      const sealed = await way.seal(save, all, { writeMs: written.writeMs, signal, onBytes });
       const { path, bytes, phases } = sealed;
       this.#enter(TIDYING);
       for (const rank of all) rank.send({ type: 'sealed', save: save.save, step: save.step, path });
-      events.onSealed(sealed, { step: save.step, bytes, writeMs, sealMs: this.#now() - startedMs, phases });
+      events.onSealed(sealed, { step: save.step, bytes, ...written, sealMs: this.#now() - startedMs, phases });
       if (save.image !== undefined) await dropImage(save.image.folder);
       await this.#prune();
     } catch (thrown) {

@@ -29,6 +29,14 @@ describe('a message of a rank', () => {
       { type: 'begin', step: 0 },
     ],
     [
+      { type: 'saved', save: 's' },
+      { type: 'saved', save: 's', stallMs: null },
+    ],
+    [
+      { type: 'saved', save: 's', stallMs: 8.5 },
+      { type: 'saved', save: 's', stallMs: 8.5 },
+    ],
+    [
       { type: 'reserve', bytes: 4096 },
       { type: 'reserve', bytes: 4096 },
     ],

@@ -19,7 +19,8 @@ export type FromRank =
   | { readonly type: 'hello'; readonly rank: number; readonly world: number; readonly pid: number; readonly dumpSignal: number | null }
   | { readonly type: 'step'; readonly step: number; readonly metrics: Metrics }
   | { readonly type: 'begin'; readonly step: number }
-  | { readonly type: 'saved'; readonly save: string }
+  /** `stallMs`: how long the trainer stood still for it, where it trained on while it was written; null: until now. */
+  | { readonly type: 'saved'; readonly save: string; readonly stallMs: number | null }
   /** Memory for a file that is kept from save to save; 0 gives it back. */
   | { readonly type: 'reserve'; readonly bytes: number }
   | { readonly type: 'failed'; readonly save: string; readonly reason: string }
@@ -77,7 +78,7 @@ const READERS: Readonly<Record<string, (message: JsonObject) => Parsed<FromRank>
   hello: readHello,
   step: ({ step, metrics }) => (isCount(step) ? parsed({ type: 'step', step, metrics: readMetrics(metrics) }) : noStep()),
   begin: ({ step }) => (isCount(step) ? parsed({ type: 'begin', step }) : noStep()),
-  saved: ({ save }) => (isShort(save) ? parsed({ type: 'saved', save }) : noSave()),
+  saved: ({ save, stallMs }) => (isShort(save) ? parsed({ type: 'saved', save, stallMs: isSpan(stallMs) ? stallMs : null }) : noSave()),
   failed: ({ save, reason }) =>
     isShort(save) ? parsed({ type: 'failed', save, reason: readText(reason) ?? 'no reason given' }) : noSave(),
   reserve: ({ bytes }) => (isCount(bytes) ? parsed({ type: 'reserve', bytes }) : refused('has no bytes that are a whole number from 0')),
