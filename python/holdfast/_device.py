@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 from typing import Any, Iterable, Optional, Tuple
 
 import torch
@@ -11,6 +13,8 @@ from ._torch_image import kept_in
 Copy = Tuple[torch.Tensor, torch.Tensor]
 """Where to, and where from; bytes both."""
 
+_RELAXED = 2
+"""``cudaStreamCaptureModeRelaxed``."""
 _LEAST_FREE = 1 << 30
 """Of the device's memory so much, or a twentieth, is left to the training."""
 
@@ -22,6 +26,16 @@ class Cuda:
         self._device = device
         self._side = torch.cuda.Stream(device)
         self._had = 0
+
+    def work_beside(self) -> None:
+        """On a thread of ours, first of all: what it asks of the device must not spoil a graph that the training is capturing."""
+        with contextlib.suppress(Exception):
+            runtime = ctypes.CDLL(f"libcudart.so.{str(torch.version.cuda).split('.')[0]}")
+            runtime.cudaThreadExchangeStreamCaptureMode(ctypes.byref(ctypes.c_int(_RELAXED)))
+
+    def is_capturing(self) -> bool:
+        """Whether this thread captures a graph."""
+        return torch.cuda.is_current_stream_capturing()
 
     def holds(self, storage: torch.UntypedStorage) -> bool:
         return storage.device == self._device

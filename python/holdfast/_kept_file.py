@@ -59,8 +59,12 @@ class KeptFile:
 
     @property
     def is_free(self) -> bool:
-        """True when no save has it any more: the folder in which it was handed over is gone."""
-        return os.fstat(self._file).st_nlink == 1
+        """True when no save has it any more: the folder in which it was handed over is gone, and the one name that is left is our own."""
+        here = os.fstat(self._file)
+        try:
+            return here.st_nlink == 1 and os.path.samestat(here, os.stat(self._path))
+        except OSError:
+            return False
 
     def begin(self, layout: Layout) -> None:
         """What stands between the tensors; it stays from save to save."""
@@ -78,15 +82,17 @@ class KeptFile:
             yield self.bytes[at:stop], source[at - offset : stop - offset]
             at = stop
 
-    def end(self, layout: Layout, tail: bytes, path: Path) -> None:
-        """The bytes of all tensors are there: the file gets its end, and its place in the folder of the save."""
+    def end(self, layout: Layout, tail: bytes, path: Path, may_link: bool) -> bool:
+        """The bytes of all tensors are there: the file gets its end, and its place in the folder of the save. False: a copy of it does."""
         write_all(self._file, tail, layout.end)
         os.ftruncate(self._file, layout.end + len(tail))
-        try:
-            os.link(self._path, path)
-        except OSError:
-            # The save goes to the disk, or somebody has tidied up here: then it gets a copy.
-            _copy(self._file, path, layout.end + len(tail))
+        if may_link:
+            # Somebody may have tidied up here.
+            with contextlib.suppress(OSError):
+                os.link(self._path, path)
+                return True
+        _copy(self._file, path, layout.end + len(tail))
+        return False
 
     def close(self) -> None:
         for address in self._locked:
@@ -112,7 +118,7 @@ def write_all(file: int, data: Any, at: int) -> None:
 
 
 def _copy(source: int, path: Path, size: int) -> None:
-    target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
         at = 0
         while at < size:

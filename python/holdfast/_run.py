@@ -101,6 +101,9 @@ class Run:
         self._is_written = threading.Event()
         self._is_written.set()
         self._can_reserve = False
+        # Who has reserved memory, and whether the saves are made of it.
+        self._keeper: Optional[object] = None
+        self._links = False
         # What was asked for was for all of them or for none; the supervisor names a step instead.
         self._together = Together(self._offer, self._forget_asked)
         self._parents: Optional[Together] = None
@@ -310,7 +313,8 @@ class Run:
             # Whoever begins another save has given up the one that it was given a folder for.
             if not self._has_written(connection, meanwhile):
                 return None
-            reply = connection.ask({"type": "begin", "step": step}, _COMING_SECONDS if meanwhile else None, meanwhile)
+            begin = {"type": "begin", "step": step, "linked": self._links}
+            reply = connection.ask(begin, _COMING_SECONDS if meanwhile else None, meanwhile)
         except Gone:
             return None
         if reply.get("type") == "folder":
@@ -330,6 +334,11 @@ class Run:
                 until = monotonic() + _COMING_SECONDS
                 meanwhile()
         return True
+
+    def _keep_for(self, keeper: object) -> bool:
+        """Whether memory is reserved for this one: there is one of them in a process."""
+        self._keeper = self._keeper or keeper
+        return self._keeper is keeper
 
     def _reserve(self, size: int) -> Optional[Path]:
         """A folder in memory for a file of so many bytes that saves are made of, in place of what was reserved before; None: there is no room, or no

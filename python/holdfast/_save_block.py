@@ -29,6 +29,11 @@ class Grant:
         self.given = monotonic()
         self._mark = mark
 
+    @property
+    def is_staged(self) -> bool:
+        """True when it is in memory, and is let go of there once it is sealed."""
+        return self._mark is not None
+
     def leave_mark(self) -> None:
         """Says on the spot that all is written: whoever finds the folder may keep it, also when nobody hears our word."""
         if self._mark is not None:
@@ -59,6 +64,15 @@ class SaveBlock:
         log.warning("step %d is saved into a temporary folder that is thrown away: nobody keeps it", self.step)
         self._temporary = Path(tempfile.mkdtemp(prefix="holdfast-unkept-"))
         return self._temporary
+
+    @property
+    def is_staged(self) -> bool:
+        """True when what is written goes to memory first."""
+        return self._grant is not None and self._grant.is_staged
+
+    def tell_linked(self, is_linked: bool) -> None:
+        """Whether memory that was reserved was handed over itself, as that of the next save will be."""
+        self._run._links = is_linked
 
     def in_background(self) -> None:
         """Another thread leaves the block: whoever begins the next save, or finishes the run, waits for that."""

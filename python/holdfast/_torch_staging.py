@@ -3,8 +3,9 @@
 Which way they go is found anew for each save:
 
 - into a copy on the device first, where that has room: training goes on as soon as it is made, and may change what it likes;
-- else straight out, beside the next forward and backward: each optimizer waits, on the device, for the tensors that it is about to write. What
-  no optimizer writes (running statistics, averages) is copied on the device, or out of it, before training goes on.
+- else straight out, beside the next forward and backward: each optimizer waits, on the device, for the tensors that it is about to write, if it
+  was seen to ask before it writes. What no such optimizer writes (running statistics, averages) is copied on the device, or out of it, before
+  training goes on.
 
 They arrive in a file in memory that the device itself writes to and that is handed over as it is; where there is none, through a small buffer in a
 new file. Where there is neither that file nor room for a copy, the state is written as ever, and training waits.
@@ -21,7 +22,7 @@ import torch
 from ._device import Copy, bytes_of
 from ._kept_file import KeptFile, Stopped
 from ._run import Run
-from ._torch_image import Kept, Layout, kept_in
+from ._torch_image import Kept, Layout, Unsuited, kept_in
 from ._torch_taken import Content, Guard, Place, Taken
 
 log = logging.getLogger("holdfast")
@@ -36,18 +37,23 @@ class Staging:
 
     def __init__(self, device: Any, optimizers: Iterable[Any]) -> None:
         self._device = device
-        self._optimizers = [one for one in optimizers if _calls_before_step(one)]
+        self._optimizers = [one for one in optimizers if hook(one, "register_step_pre_hook", self._before_step)]
+        # Which of them have asked since the last save, and which never will again, since a graph does their work.
+        self._asking: Set[int] = set()
+        self._captured: Set[int] = set()
+        self._is_trusting = True
         self._file: Optional[KeptFile] = None
         self._layout = Layout([])
         self._run: Optional[Run] = None
         self._preparing: Optional[threading.Thread] = None
         self._taken: Optional[Taken] = None
         self._told: Set[str] = set()
-        for optimizer in self._optimizers:
-            optimizer.register_step_pre_hook(self._before_step)
 
     def prepare(self, run: Run, state: Any) -> None:
         """Begins to get ready for saves of such a state, in the background."""
+        if not run._keep_for(self):
+            self._tell("another state of this process has the memory that is set aside for saves: this one takes a slower way")
+            return
         self._run = run
         self._prepare(Layout([one.storage.nbytes() for one in kept_in(state).values()]), None)
 
@@ -56,8 +62,14 @@ class Staging:
 
         What was taken before is delivered by now.
         """
+        if self._taken is not None and self._taken.is_torn:
+            self._is_trusting = False
+        asking, self._asking = self._asking.difference(self._captured), set()
         found = kept_in(state)
         kept = list(found.values())
+        for one in kept:
+            if one.storage.device.type != "cpu" and not self._device.holds(one.storage):
+                raise Unsuited(f"a part of it has moved to {one.storage.device}")
         sizes = tuple(one.storage.nbytes() for one in kept)
         place = self._place(sizes)
         sources: Sources = [bytes_of(one.storage) for one in kept]
@@ -68,7 +80,7 @@ class Staging:
                 self._tell("neither the device nor locked memory has room for the state now: training waits while it is written")
                 return None
             self._tell("the device has no room for a copy of the state: it leaves beside the training, and the optimizer waits for it where it must")
-            guards = self._guards(found)
+            guards = self._guards(found, asking) if self._is_trusting else []
             guarded = {number for guard in guards for number in guard.numbers}
             self._expose([number for number in here if number not in guarded], sources, place)
         for number in set(range(len(kept))).difference(here):
@@ -78,22 +90,39 @@ class Staging:
         self._taken = Taken(self._device, place, content, guards)
         return self._taken
 
+    def saw_step(self, optimizer: Any) -> None:
+        """This one calls its hooks."""
+        self._asking.add(id(optimizer))
+
     def wait(self) -> None:
         """Returns when nothing is being prepared any more."""
         if self._preparing is not None:
             self._preparing.join()
 
+    def close(self) -> None:
+        """Gives the memory back; nothing was taken that is not delivered."""
+        self._taken = None
+        self.wait()
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+        if self._run is not None:
+            self._run._keeper, self._run._links = None, False
+            self._run._reserve(0)
+
     def _place(self, sizes: Tuple[int, ...]) -> Place:
         """The file in memory, when it is ready and no save has it any more, and where in it everything goes."""
+        # Once: it may be got ready at this very moment.
         file = self._file
-        if file is not None and (self._layout.sizes != sizes or self._layout.end != file.size):
+        if file is None:
+            return Place(Layout(sizes), None)
+        if self._layout.sizes != sizes or self._layout.end != file.size:
             self._layout = Layout(sizes, file.size)
-            if self._layout.end > file.size:
-                self._file = None
-                self._prepare(Layout(sizes), file)
-        if self._file is not None and self._file.is_free:
-            return Place(self._layout, self._file)
-        return Place(Layout(sizes), None)
+        if self._layout.end > file.size:
+            self._file = None
+            self._prepare(Layout(sizes), file)
+            return Place(Layout(sizes), None)
+        return Place(self._layout, file) if file.is_free else Place(Layout(sizes), None)
 
     def _prepare(self, layout: Layout, before: Optional[KeptFile]) -> None:
         self._preparing = threading.Thread(target=self._make_ready, args=(layout, before), name="holdfast-prepare")
@@ -101,6 +130,7 @@ class Staging:
 
     def _make_ready(self, layout: Layout, before: Optional[KeptFile]) -> None:
         try:
+            self._device.work_beside()
             if before is not None:
                 before.close()
             # Asked for now, it is there at once when it is wanted.
@@ -144,8 +174,8 @@ class Staging:
                 copies.extend(place.file.copies(place.layout.offsets[number], source))
         self._device.hold(self._device.copy_beside(self._device.fork(), copies))
 
-    def _guards(self, found: Dict[int, Kept]) -> List[Guard]:
-        """For each optimizer what it alone writes."""
+    def _guards(self, found: Dict[int, Kept], asking: Set[int]) -> List[Guard]:
+        """For each optimizer that asks before it writes what it alone writes."""
         places = {place: number for number, place in enumerate(found)}
         kept = list(found.values())
         guards: List[Guard] = []
@@ -155,11 +185,14 @@ class Staging:
             fresh = [number for number in dict.fromkeys(numbers) if number not in seen]
             seen.update(fresh)
             # A step that is replayed from a graph asks nobody.
-            if not any(group.get("capturable") for group in optimizer.param_groups):
+            if id(optimizer) in asking and not any(group.get("capturable") for group in optimizer.param_groups):
                 guards.append(Guard(optimizer, fresh, [tensor for number in fresh for tensor in kept[number].tensors]))
         return guards
 
     def _before_step(self, optimizer: Any, *_: Any) -> None:
+        self._asking.add(id(optimizer))
+        if self._device.is_capturing():
+            self._captured.add(id(optimizer))
         if self._taken is not None:
             self._taken.before_step(optimizer)
 
@@ -169,8 +202,16 @@ class Staging:
             log.warning("%s", sentence)
 
 
-def _calls_before_step(optimizer: Any) -> bool:
-    return isinstance(optimizer, torch.optim.Optimizer) and hasattr(optimizer, "register_step_pre_hook")
+def hook(optimizer: Any, how: str, act: Any) -> bool:
+    """Whether an optimizer has taken the hook; those that only look like one may not be able to."""
+    if not isinstance(optimizer, torch.optim.Optimizer) or not hasattr(optimizer, how):
+        return False
+    try:
+        getattr(optimizer, how)(act)
+    except Exception:
+        log.debug("%s takes no hook", type(optimizer).__name__, exc_info=True)
+        return False
+    return True
 
 
 def _written_by(optimizer: torch.optim.Optimizer) -> List[int]:

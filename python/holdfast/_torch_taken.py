@@ -84,16 +84,30 @@ class Taken:
         self._content: Optional[Content] = content
         self._guards = guards
         self._start = device.fork()
+        self.is_torn = False
+        """Something was changed before it was copied, and the save was given up for it."""
+        self.is_linked = False
+        """The file in memory itself was handed over."""
+
+    def cancel(self) -> None:
+        """It is not delivered, and nobody waits for that."""
+        self._content = None
+        for guard in self._guards:
+            guard.release()
 
     def before_step(self, optimizer: Any) -> None:
         for guard in self._guards:
             if guard.optimizer is optimizer:
                 guard.let_write(self._device)
 
-    def deliver(self, path: Path) -> None:
-        """Brings the bytes to the file at this path, on whatever thread; returns when all of them are there. Once."""
+    def deliver(self, path: Path, may_link: bool) -> None:
+        """Brings the bytes to the file at this path, on whatever thread; returns when all of them are there. Once.
+
+        The file in memory may only be linked to a place that is let go of before it is written again.
+        """
         content, self._content = self._content, None
         try:
+            self._device.work_beside()
             if content is None:
                 raise RuntimeError("it was delivered before")
             if not self._guards:
@@ -102,12 +116,17 @@ class Taken:
             if self._file is None:
                 self._write(path, content)
             else:
-                self._land(path, content, self._file)
+                tail = self._land(content, self._file)
+                self.is_linked = self._file.end(self._layout, tail, path, may_link)
+        except Torn:
+            self.is_torn = True
+            raise
         finally:
             for guard in self._guards:
                 guard.release()
 
-    def _land(self, path: Path, content: Content, file: KeptFile) -> None:
+    def _land(self, content: Content, file: KeptFile) -> bytes:
+        """Brings the bytes of all tensors into the file in memory; returns its end."""
         guarded = {number for guard in self._guards for number in guard.numbers}
         for guard in self._guards:
             guard.copied = self._queue(file, content, guard.numbers)
@@ -122,7 +141,7 @@ class Taken:
         self._device.wait(last)
         for guard in self._guards:
             guard.settle()
-        file.end(self._layout, tail, path)
+        return tail
 
     def _queue(self, file: KeptFile, content: Content, numbers: Sequence[int]) -> Any:
         copies: List[Copy] = []
@@ -133,7 +152,7 @@ class Taken:
         return self._device.copy_beside(self._start, copies)
 
     def _write(self, path: Path, content: Content) -> None:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         try:
             for at, header in self._layout.headers:
                 write_all(file, header, at)

@@ -32,7 +32,7 @@ from ._torch_batches import Batches
 from ._torch_file import load, plain, save, without_crc
 from ._torch_image import Unsuited
 from ._torch_place import place
-from ._torch_staging import Staging
+from ._torch_staging import Staging, hook
 from ._torch_taken import Taken
 
 __all__ = ["Batches", "State", "load", "save", "without_crc"]
@@ -58,10 +58,11 @@ class State:
         """The loader, as :class:`Batches`: iterate over this one, one epoch at a time, or over :meth:`batches`."""
         self._staging: Optional[Staging] = None
         self._is_looked_at = False
+        self._is_got_ready = False
+        self._is_in_background = False
         self._saving: Optional[threading.Thread] = None
         for part in self._parts.values():
-            if hasattr(part, "register_step_post_hook"):
-                part.register_step_post_hook(self._after_step)
+            hook(part, "register_step_post_hook", self._after_step)
 
     def batches(self) -> Iterator[Any]:
         """The batches of all epochs, one after the other, without end."""
@@ -71,6 +72,10 @@ class State:
 
     def save(self, folder: Path) -> None:
         """Writes everything into the folder; every rank calls it."""
+        if not self._is_in_background:
+            # Whoever saves like this has no use for memory that is kept for the other way.
+            self._is_looked_at = True
+            self._stop_staging()
         save_parts(Path(folder) / _SHARED, self._parts)
         save_place(Path(folder), self._loaders())
 
@@ -80,24 +85,23 @@ class State:
         One save at a time: the next one waits for this one. An error in the background costs the save and is logged.
         """
         self.wait()
+        self._is_in_background = True
         states = _states_of(self._parts)
         block = run.save(step)
         folder = block.__enter__()
         try:
-            taken = self._take(states) if block.is_kept and place().rank == 0 else None
             own = _own_state(self._loaders())
+            taken = self._take(states) if block.is_kept and place().rank == 0 else None
             if taken is None:
                 _write(folder, states, own)
+            else:
+                self._saving = _begin_delivery(taken, own, block, folder)
         except BaseException:
             if block.__exit__(*sys.exc_info()):
                 return
             raise
-        if taken is None:
+        if self._saving is None:
             block.__exit__(None, None, None)
-            return
-        block.in_background()
-        self._saving = threading.Thread(target=_deliver, args=(taken, own, block, folder), name="holdfast-save")
-        self._saving.start()
 
     def wait(self) -> None:
         """Returns when nothing is being saved in the background any more."""
@@ -120,12 +124,20 @@ class State:
             return None if self._staging is None else self._staging.take(states)
         except Unsuited as error:
             log.warning("the state is written before training goes on: %s", error)
-            self._staging = None
+            self._stop_staging()
         except Exception:
             # A mistake of ours costs time, and neither the save nor the training.
             log.exception("the state is written before training goes on")
-            self._staging = None
+            self._stop_staging()
         return None
+
+    def _stop_staging(self) -> None:
+        staging, self._staging = self._staging, None
+        try:
+            if staging is not None:
+                staging.close()
+        except Exception:
+            log.exception("memory that was set aside for saves could not be given back")
 
     def _look_at(self, states: Dict[str, Any]) -> None:
         """Where the state lies, the first time that one is there: what is needed for its saves is got ready meanwhile."""
@@ -133,26 +145,44 @@ class State:
             return
         self._is_looked_at = True
         device, run = device_of(states), current()
-        if device is None or run is None or place().rank != 0:
+        if device is None or run is None:
             return
         self._staging = Staging(device, self._parts.values())
         self._staging.prepare(run, states)
 
-    def _after_step(self, *_: Any) -> None:
-        """After the first step an optimizer has its state."""
-        if self._is_looked_at:
+    def _after_step(self, optimizer: Any, *_: Any) -> None:
+        """After the first step an optimizer has its state; looked at once, since putting a state together may take long."""
+        if self._is_got_ready or self._is_looked_at or current() is None:
+            return
+        self._is_got_ready = True
+        if place().rank != 0:
             return
         try:
             self._look_at(_states_of(self._parts))
+            if self._staging is not None:
+                self._staging.saw_step(optimizer)
         except Exception:
             # The first save meets it again, and says it.
             self._is_looked_at = False
             log.debug("what saves need could not be got ready", exc_info=True)
 
 
+def _begin_delivery(taken: Taken, own: Dict[str, Any], block: SaveBlock, folder: Path) -> threading.Thread:
+    """Returns when it has begun; else nobody waits for it."""
+    thread = threading.Thread(target=_deliver, args=(taken, own, block, folder), name="holdfast-save")
+    try:
+        block.in_background()
+        thread.start()
+    except BaseException:
+        taken.cancel()
+        raise
+    return thread
+
+
 def _deliver(taken: Taken, own: Dict[str, Any], block: SaveBlock, folder: Path) -> None:
     try:
-        taken.deliver(folder / _SHARED)
+        taken.deliver(folder / _SHARED, block.is_staged)
+        block.tell_linked(taken.is_linked)
         save(own, folder / _own_file())
     except BaseException as error:
         log.error("step %d could not be saved: %s: %s", block.step, type(error).__name__, error)

@@ -15,6 +15,7 @@ class SlowDevice:
         self.locks = locks
         self.locked_ranges = {}
         self.was_held = []
+        self.captures = False
         self._turn = threading.Condition()
         self._turns = math.inf
         self._work = queue.Queue()
@@ -33,6 +34,12 @@ class SlowDevice:
 
     def resume(self):
         self.let(math.inf)
+
+    def work_beside(self):
+        """Its threads do not get into each other's way."""
+
+    def is_capturing(self):
+        return self.captures
 
     def holds(self, storage):
         return storage.nbytes() > 8

@@ -231,12 +231,14 @@ class BesideTheTraining(Staged):
 
     def test_each_optimizer_waits_for_its_own(self):
         training = Training(self, SlowDevice(room=4096))
+        training.state._stop_staging()
         other = torch.nn.Linear(40, 40)
         second = torch.optim.SGD(other.parameters(), lr=0.1)
         other(torch.randn(2, 40)).sum().backward()
         state = holdfast.torch.State(second=second, other=other, model=training.model, optimizer=training.optimizer)
         second.step()
         state._staging.wait()
+        training.train()
         expected = {name: _copy(part.state_dict()) for name, part in state._parts.items()}
         training.device.pause()
         state.async_save(training.run, 1)
@@ -262,15 +264,113 @@ class BesideTheTraining(Staged):
             training.device.resume()
             training.state.wait()
         self.assertIn("changed in place", training.supervisor.expect("failed")["reason"])
+        # Once is enough: the next one does not rely on it any more.
+        training.train()
+        expected = training.now()
+        training.state.async_save(training.run, 2)
+        with torch.no_grad():
+            training.model[0].weight.mul_(2)
+        self.same(training, expected)
 
     def test_a_step_that_may_be_replayed_from_a_graph_is_not_relied_on(self):
         training = Training(self, SlowDevice(room=0))
         training.optimizer.param_groups[0]["capturable"] = True
+        self.not_relied_on(training)
+
+    def not_relied_on(self, training):
         expected = training.now()
         training.state.async_save(training.run, 1)
         with torch.no_grad():
             training.model[0].weight.mul_(2)
-        self.same(training, expected)
+        shutil.rmtree(self.same(training, expected))
+
+    def test_a_step_that_was_captured_into_a_graph_is_not_relied_on(self):
+        training = Training(self, SlowDevice(room=0))
+        training.device.captures = True
+        training.train()
+        training.device.captures = False
+        self.not_relied_on(training)
+
+    def test_an_optimizer_that_has_not_asked_since_the_last_save_is_not_relied_on(self):
+        training = Training(self, SlowDevice(room=0))
+        training.state.async_save(training.run, 1)
+        training.state.wait()
+        shutil.rmtree(training.handed_over())
+        self.not_relied_on(training)
+
+    def test_nobody_waits_for_a_save_that_could_not_begin(self):
+        training = Training(self, SlowDevice(room=4096))
+        with mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):
+            with self.assertRaisesRegex(RuntimeError, "new thread"):
+                training.state.async_save(training.run, 1)
+        self.assertIn("new thread", training.supervisor.expect("failed")["reason"])
+        training.train()
+        training.run.finish()
+
+
+class TheMemory(Staged):
+    def test_a_save_that_stays_where_it_is_written_gets_a_copy_that_others_may_read(self):
+        training = Training(self, SlowDevice())
+        give = training.supervisor.answers["begin"]
+        training.supervisor.answers["begin"] = lambda message: {**give(message), "mark": None}
+        expected = training.now()
+        training.state.async_save(training.run, 1)
+        written = (self.same(training, expected) / "state.pt").stat()
+        mask = os.umask(0)
+        os.umask(mask)
+        self.assertEqual([written.st_nlink, written.st_mode & 0o777], [1, 0o666 & ~mask])
+
+    def test_the_supervisor_is_told_when_saves_are_made_of_it(self):
+        training = Training(self, SlowDevice())
+        for step in range(2):
+            training.state.async_save(training.run, step)
+            training.state.wait()
+            shutil.rmtree(training.supervisor.folder + f"/save-{step + 1}")
+        self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(2)], [False, True])
+
+    def test_it_is_given_back_by_whoever_writes_the_files_of_a_save_themselves(self):
+        training = Training(self, SlowDevice())
+        for step in range(2):
+            with training.run.save(step) as folder:
+                training.state.save(folder)
+            training.train()
+        self.assertEqual([training.supervisor.expect("reserve")["bytes"] > 0, training.supervisor.expect("reserve")["bytes"]], [True, 0])
+        self.assertIsNone(training.state._staging)
+
+    def test_a_second_state_leaves_it_to_the_first(self):
+        training = Training(self, SlowDevice())
+        with self.assertLogs("holdfast", "WARNING") as told:
+            other = holdfast.torch.State(model=training.model, optimizer=training.optimizer)
+            training.train()
+        self.assertIn("another state of this process", told.output[0])
+        for state in (other, training.state):
+            expected = {name: _copy(part.state_dict()) for name, part in state._parts.items()}
+            state.async_save(training.run, 1)
+            state.wait()
+            self.assertEqual((self.same(training, expected) / "state.pt").stat().st_nlink, 1 if state is other else 2)
+
+    def test_a_state_that_moves_to_another_device_gives_it_back_and_is_written_as_ever(self):
+        training = Training(self, SlowDevice())
+        with mock.patch.object(holdfast._torch_staging, "kept_in", side_effect=holdfast._torch_image.Unsuited("it has moved")):
+            with self.assertLogs("holdfast", "WARNING"):
+                training.state.async_save(training.run, 1)
+        self.assertEqual([training.supervisor.expect("reserve")["bytes"] > 0, training.supervisor.expect("reserve")["bytes"]], [True, 0])
+        self.assertEqual(training.device.locked_ranges, {})
+
+    def test_an_optimizer_that_only_looks_like_one_is_as_good_as_none(self):
+        class Wrapper(torch.optim.Optimizer):
+            def __init__(self, inner):
+                self.inner = inner
+
+            def state_dict(self):
+                return self.inner.state_dict()
+
+        training = Training(self, SlowDevice(room=0))
+        training.state._stop_staging()
+        state = holdfast.torch.State(model=training.model, optimizer=Wrapper(training.optimizer))
+        state.async_save(training.run, 1)
+        state.wait()
+        training.handed_over()
 
 
 class WithoutTheFile(Staged):

@@ -159,12 +159,18 @@ function sealRest({ measured: { seal }, desk: { progress } }: Life): Prediction 
 
 async function makeFlush(options: EndingOptions, over: AbortSignal): Promise<MadeOrNot> {
   const { life } = options;
+  const whenSealed = isBehind(life) ? 'staged-sealed' : 'made';
   const saved = untilSaved(options, over);
   // A save that the ranks are writing is the flush.
   if (life.desk.phase === 'idle' || life.desk.phase === 'tidying') life.ask('notice');
   const outcome = await saved;
-  if (outcome !== null) return outcome.isSealed ? 'made' : 'missed';
-  return finishOrAbandon(options, over, 'made');
+  if (outcome !== null) return outcome.isSealed ? whenSealed : 'missed';
+  return finishOrAbandon(options, over, whenSealed);
+}
+
+/** True for a save that is written in the background while the trainer has gone on: what was done since is not in it. */
+function isBehind({ desk, measured: { step } }: Life): boolean {
+  return desk.phase === 'writing' && desk.step !== null && step !== null && step > desk.step;
 }
 
 async function sealStaged(options: EndingOptions, over: AbortSignal, noticedMs: number): Promise<MadeOrNot> {

@@ -181,6 +181,7 @@ export class Life implements SdkListener, SaveEvents {
         if (rank === this.ranks.all[0]) this.#progress(message.step, message.metrics['loss'] ?? null, now);
         break;
       case 'begin':
+        this.#life.stage?.links(rank, message.linked);
         this.#begin(rank, message.step);
         break;
       case 'saved':

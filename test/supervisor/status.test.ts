@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { METRICS } from '../../src/supervisor/status/metrics.ts';
 import type { Status } from '../../src/supervisor/status/status.ts';
+import { ROOT } from '../support/run-process.ts';
 import { Supervised, trainerCommand } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
@@ -111,4 +113,22 @@ describe('the live status', () => {
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^holdfast_[a-z_]+$/);
   });
+});
+
+it('a save in the background that the trainer has left behind is sealed, and is not taken for the last one', async () => {
+  using folder = tempFolder();
+  const [dir, written] = [join(folder.path, 'run'), join(folder.path, 'written')];
+  const command = ['python3', join(ROOT, 'test/support/trainers/background_save.py'), written];
+  const run = new Supervised({ args: ['--dir', dir, '--every', '3000steps', '--status', '0'], command });
+  const origin = originIn(await run.line(/status on http/));
+  await run.line(/in the background: 3000/);
+  // A trainer that goes on is known by its progress.
+  await until(origin, ({ progress }) => (progress?.step ?? 0) > 3000);
+  run.signal('SIGTERM');
+  await run.line(/flush as a first try/);
+  writeFileSync(written, '');
+  const { code, stderr } = await run.ended;
+  const sealed = [...stderr.matchAll(/sealed step (\d+) /g)].map(([, step]) => Number(step));
+  expect({ code, sealed }).toEqual({ code: 143, sealed: [3000, expect.any(Number)] });
+  expect(sealed[1]).toBeGreaterThan(3000);
 });

@@ -26,7 +26,11 @@ describe('a message of a rank', () => {
     ],
     [
       { type: 'begin', step: 0 },
-      { type: 'begin', step: 0 },
+      { type: 'begin', step: 0, linked: false },
+    ],
+    [
+      { type: 'begin', step: 0, linked: true },
+      { type: 'begin', step: 0, linked: true },
     ],
     [
       { type: 'saved', save: 's' },

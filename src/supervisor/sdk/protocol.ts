@@ -18,7 +18,8 @@ export type Metrics = Readonly<Record<string, number>>;
 export type FromRank =
   | { readonly type: 'hello'; readonly rank: number; readonly world: number; readonly pid: number; readonly dumpSignal: number | null }
   | { readonly type: 'step'; readonly step: number; readonly metrics: Metrics }
-  | { readonly type: 'begin'; readonly step: number }
+  /** `linked`: what is written is made of the memory that the rank has reserved. */
+  | { readonly type: 'begin'; readonly step: number; readonly linked: boolean }
   /** `stallMs`: how long the trainer stood still for it, where it trained on while it was written; null: until now. */
   | { readonly type: 'saved'; readonly save: string; readonly stallMs: number | null }
   /** Memory for a file that is kept from save to save; 0 gives it back. */
@@ -77,7 +78,7 @@ export function parseMessage(line: string): Parsed<FromRank> {
 const READERS: Readonly<Record<string, (message: JsonObject) => Parsed<FromRank>>> = {
   hello: readHello,
   step: ({ step, metrics }) => (isCount(step) ? parsed({ type: 'step', step, metrics: readMetrics(metrics) }) : noStep()),
-  begin: ({ step }) => (isCount(step) ? parsed({ type: 'begin', step }) : noStep()),
+  begin: ({ step, linked }) => (isCount(step) ? parsed({ type: 'begin', step, linked: linked === true }) : noStep()),
   saved: ({ save, stallMs }) => (isShort(save) ? parsed({ type: 'saved', save, stallMs: isSpan(stallMs) ? stallMs : null }) : noSave()),
   failed: ({ save, reason }) =>
     isShort(save) ? parsed({ type: 'failed', save, reason: readText(reason) ?? 'no reason given' }) : noSave(),

@@ -19,6 +19,20 @@ describe('memory that ranks keep', () => {
     expect([kept.bytes, existsSync(stage.path) ? readdirSync(stage.path) : []]).toEqual([0, []]);
   });
 
+  it('is what a save is made of only for ranks that say so', async () => {
+    using stage = tempFolder();
+    const kept = new KeptMemory(stage.path, null);
+    const [a, b] = [{}, {}];
+    kept.give(a, 100);
+    kept.give(b, 20);
+    kept.links(a, true);
+    kept.links({}, true);
+    expect([kept.bytes, kept.linkedBytes]).toEqual([120, 100]);
+    kept.links(a, false);
+    expect(kept.linkedBytes).toBe(0);
+    await kept.close();
+  });
+
   it('is replaced when a rank asks again, and forgotten for one that never asked', async () => {
     using stage = tempFolder();
     const kept = new KeptMemory(stage.path, null);

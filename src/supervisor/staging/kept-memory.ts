@@ -8,6 +8,8 @@ const KEPT = 'kept-';
 interface Held {
   readonly folder: string;
   readonly bytes: number;
+  /** Its saves are made of it. */
+  isLinked: boolean;
 }
 
 /**
@@ -31,13 +33,24 @@ export class KeptMemory {
     return this.#held.values().reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
+  /** What the next save needs no memory for beside. */
+  get linkedBytes(): number {
+    return this.#held.values().reduce((sum, { bytes, isLinked }) => sum + (isLinked ? bytes : 0), 0);
+  }
+
+  /** Whether the saves of this rank are made of what it keeps. */
+  links(rank: object, isLinked: boolean): void {
+    const held = this.#held.get(rank);
+    if (held !== undefined) held.isLinked = isLinked;
+  }
+
   /** A folder for this rank, in place of the one that it may have; the stage is there. */
   give(rank: object, bytes: number): string {
     this.release(rank);
     const folder = join(this.#stage, `${KEPT}${process.pid}-${++this.#made}`);
     mkdirSync(folder, { mode: 0o700 });
     if (this.#owner !== null) writeFileSync(join(folder, `${OWNER}${this.#owner}`), '');
-    this.#held.set(rank, { folder, bytes });
+    this.#held.set(rank, { folder, bytes, isLinked: false });
     return folder;
   }
 

@@ -52,10 +52,9 @@ export class Stage {
   /** A folder in memory for the save; null: it goes to the disk at once. Never fails. */
   open({ save, pids, lastBytes }: StageRequest): Image | null {
     try {
-      const keptBytes = this.#kept.bytes;
       // What a rank keeps memory for shows how large its saves are, before it has made one.
-      const known = lastBytes ?? (keptBytes === 0 ? null : keptBytes);
-      const admission = this.#admit(known, keptBytes, pids);
+      const known = lastBytes ?? (this.#kept.bytes === 0 ? null : this.#kept.bytes);
+      const admission = this.#admit(known, this.#kept.linkedBytes, pids);
       if (admission.isAdmitted) {
         makeStageFolder(this.folder);
         return makeImage(this.folder.path, save, { ranks: pids.length, owner: this.#store.owner, dir: this.#store.path });
@@ -72,13 +71,18 @@ export class Stage {
     this.#kept.release(rank);
     if (bytes === 0) return { path: null, reason: null };
     try {
-      const admission = this.#admit(bytes, this.#kept.bytes, [rank.pid]);
+      const admission = this.#admit(bytes, 0, [rank.pid]);
       if (!admission.isAdmitted) return { path: null, reason: admission.reason };
       makeStageFolder(this.folder);
       return { path: this.#kept.give(rank, bytes), reason: null };
     } catch (thrown) {
       return { path: null, reason: toError(thrown).message };
     }
+  }
+
+  /** Whether the next save of this rank is made of what it keeps, or needs as much again. */
+  links(rank: KeepingRank, isLinked: boolean): void {
+    this.#kept.links(rank, isLinked);
   }
 
   /** The rank is gone. */
