@@ -125,6 +125,8 @@ class Staging:
         return Place(self._layout, file) if file.is_free else Place(Layout(sizes), None)
 
     def _prepare(self, layout: Layout, before: Optional[KeptFile]) -> None:
+        if self._run is not None:
+            self._run._links = False
         self._preparing = threading.Thread(target=self._make_ready, args=(layout, before), name="holdfast-prepare")
         self._preparing.start()
 
@@ -138,6 +140,8 @@ class Staging:
             folder = None if self._run is None else self._run._reserve(layout.room)
             if folder is not None:
                 self._file = KeptFile(folder, layout.end, self._device)
+                # From the first save on: where memory is for one save alone, it would never come to be made of it.
+                self._run._links = True
         except Stopped:
             pass
         except Exception as error:

@@ -89,6 +89,11 @@ class Taken:
         self.is_linked = False
         """The file in memory itself was handed over."""
 
+    @property
+    def is_linkable(self) -> bool:
+        """It goes through the file in memory, which nobody else has."""
+        return self._file is not None
+
     def cancel(self) -> None:
         """It is not delivered, and nobody waits for that."""
         self._content = None

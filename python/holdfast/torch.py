@@ -182,7 +182,8 @@ def _begin_delivery(taken: Taken, own: Dict[str, Any], block: SaveBlock, folder:
 def _deliver(taken: Taken, own: Dict[str, Any], block: SaveBlock, folder: Path) -> None:
     try:
         taken.deliver(folder / _SHARED, block.is_staged)
-        block.tell_linked(taken.is_linked)
+        # Elsewhere than in memory nothing is linked; then the next one will be, if this one could have been.
+        block.tell_linked(taken.is_linked if block.is_staged else taken.is_linkable)
         save(own, folder / _own_file())
     except BaseException as error:
         log.error("step %d could not be saved: %s: %s", block.step, type(error).__name__, error)

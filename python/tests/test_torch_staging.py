@@ -326,6 +326,30 @@ class TheMemory(Staged):
             training.state.async_save(training.run, step)
             training.state.wait()
             shutil.rmtree(training.supervisor.folder + f"/save-{step + 1}")
+        self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(2)], [True, True])
+
+    def test_a_save_that_went_to_the_disk_says_nothing_about_the_next(self):
+        training = Training(self, SlowDevice())
+        give = training.supervisor.answers["begin"]
+        training.supervisor.answers["begin"] = lambda message: {**give(message), "mark": None}
+        for step in range(2):
+            training.state.async_save(training.run, step)
+            training.state.wait()
+        self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(2)], [True, True])
+
+    def test_a_save_that_could_not_be_made_of_it_is_told_to_the_next(self):
+        training = Training(self, SlowDevice())
+        for step in range(3):
+            training.state.async_save(training.run, step)
+            training.state.wait()
+        self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(3)], [True, True, False])
+        # The next ones find no room in memory and go to the disk, through the file once it is free again.
+        shutil.rmtree(training.supervisor.folder + "/save-1")
+        give = training.supervisor.answers["begin"]
+        training.supervisor.answers["begin"] = lambda message: {**give(message), "mark": None}
+        for step in range(3, 5):
+            training.state.async_save(training.run, step)
+            training.state.wait()
         self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(2)], [False, True])
 
     def test_it_is_given_back_by_whoever_writes_the_files_of_a_save_themselves(self):
