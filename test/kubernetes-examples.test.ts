@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { run } from '../src/cli/commands/run.ts';
 import { parseCommandLine } from '../src/cli/parse.ts';
 import { parseBytes } from '../src/core/bytes.ts';
@@ -50,6 +50,22 @@ interface Job {
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly spec: { readonly podFailurePolicy: unknown; readonly template: { readonly spec: PodSpec } };
+}
+
+interface IndexedJob {
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly completionMode: string;
+    readonly completions: number;
+    readonly parallelism: number;
+    readonly podFailurePolicy: unknown;
+    readonly template: { readonly spec: PodSpec & { readonly subdomain: string } };
+  };
+}
+
+interface Service {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly selector: Readonly<Record<string, string>> };
 }
 
 interface PyTorchJob {
@@ -175,5 +191,32 @@ describe.each(TRAINERS)('%s', (name) => {
       return { values, script: operands.at(-1), volumes: pod.volumes, grace: pod.terminationGracePeriodSeconds };
     });
     for (const other of others) expect(other).toEqual(job);
+  });
+});
+
+describe('torchrun as an indexed Job', () => {
+  const [service, job] = parseAllDocuments(readFileSync(join(EXAMPLES, 'kubernetes/indexed/torchrun.yaml'), 'utf8')).map(
+    (document) => document.toJS({ maxAliasCount: 0 }) as unknown,
+  ) as [Service, IndexedJob];
+  const { template, completions, parallelism, podFailurePolicy } = job.spec;
+  const { command } = onlyContainer(template.spec);
+
+  it('has the failure policy that the exit codes ask for, and the grace that the supervisor is told', () => {
+    expect({ podFailurePolicy }).toEqual(parse(POD_FAILURE_POLICY));
+    expect(optionsOf(onlyContainer(template.spec)).values.grace).toBe(template.spec.terminationGracePeriodSeconds * 1000);
+  });
+
+  it('has as many pods as the supervisor and torchrun are told, all at once', () => {
+    const { values, operands } = optionsOf(onlyContainer(template.spec));
+    expect([job.spec.completionMode, parallelism, values.nodes]).toEqual(['Indexed', completions, completions]);
+    expect(operands).toContain(`--nnodes=${completions}`);
+    expect(operands.at(-1)).toBe('/app/torchrun/train.py');
+  });
+
+  it('meets at the first pod, by the name that the service gives it before it is ready', () => {
+    expect(service).toMatchObject({ kind: 'Service', spec: { clusterIP: 'None', publishNotReadyAddresses: true } });
+    expect(service.spec.selector).toEqual({ 'batch.kubernetes.io/job-name': job.metadata.name });
+    expect(template.spec.subdomain).toBe(service.metadata.name);
+    expect(command).toContain(`--master-addr=${job.metadata.name}-0.${service.metadata.name}`);
   });
 });
