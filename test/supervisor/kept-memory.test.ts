@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lastGood } from '../../src/checkpoint/store/last-good.ts';
 import { readRun } from '../../src/checkpoint/store/store.ts';
+import { mountTmpfs, whyNoMounts } from '../support/mounts.ts';
 import { ROOT } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
@@ -14,8 +15,8 @@ const NEVER = -1;
 const goodStep = async (dir: string): Promise<number | null> => (await lastGood(readRun(dir))).checkpoint?.manifest.step ?? null;
 
 /** A run whose trainer keeps the file of its saves; everything is removed at the end of the scope. */
-function keptRun() {
-  const [folder, memory] = [tempFolder(), tempFolder(MEMORY)];
+function keptRun(memory: Disposable & { readonly path: string } = tempFolder(MEMORY)) {
+  const folder = tempFolder();
   const dir = join(folder.path, 'run');
   return {
     dir,
@@ -45,6 +46,16 @@ describe.skipIf(!existsSync(MEMORY))('memory that a rank keeps from save to save
     expect(saves).toEqual(['10', '20', '30', '40'].map((step) => [step, true, '0']));
     expect(await goodStep(run.dir)).toBe(40);
     expect(readdirSync(run.stage)).toEqual([]);
+  });
+
+  it.skipIf(whyNoMounts() !== null)('suffices for all saves, where there is no memory for a second one beside it', async () => {
+    using run = keptRun(mountTmpfs('size=1400k'));
+    const { code, stdout } = await run.start().ended;
+    expect([code, [...stdout.matchAll(/^writing \d+ (.*) 0$/gm)].map(([, path]) => path?.startsWith(run.stage))]).toEqual([
+      0,
+      [true, true, true, true],
+    ]);
+    expect(await goodStep(run.dir)).toBe(40);
   });
 
   it('goes with the rank, and what that had handed over is sealed all the same', async () => {
