@@ -59,6 +59,8 @@ class FakeSupervisor:
         self._peer.shutdown(socket.SHUT_RDWR)
 
     def vanish(self):
+        # First of all for whoever waits in accept: a close alone would let it take one more peer.
+        self._listener.shutdown(socket.SHUT_RDWR)
         self.hang_up()
         self._peer.close()
         self._listener.close()
