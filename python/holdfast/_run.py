@@ -23,8 +23,10 @@ from ._together import Together
 
 log = logging.getLogger("holdfast")
 
-_REPORT_SECONDS = 0.25
+_REPORT_SECONDS = 0.5
 """Progress is told at most this often: a step costs well under ten microseconds."""
+_RANKS_REPORT_SECONDS = 0.25
+"""With several ranks the supervisor may have to name a step that none of them has passed: it must know better where they are."""
 _HELLO_SECONDS = 30.0
 _FINISH_SECONDS = 30.0
 _RESERVE_SECONDS = 10.0
@@ -369,7 +371,7 @@ class Run:
             self._offer({"type": "failed", "save": granted.save, "reason": reason})
 
     def _report(self, step: int, metrics: Mapping[str, Any], now: float) -> None:
-        self._next_report = now + _REPORT_SECONDS
+        self._next_report = now + (_RANKS_REPORT_SECONDS if self._who.world > 1 else _REPORT_SECONDS)
         self._reported = step
         if self._connection is not None and self._connection.is_open:
             self._connection.offer_line(step_line(step, metrics))
