@@ -43,24 +43,6 @@ export const LOSS_CAUSES: readonly Cause[] = [
     },
   },
   {
-    name: 'given-up',
-    title: 'the node is not heard of, its pods are given up, and it comes back',
-    exitWithZero: 'complete',
-    exitCodes: [143],
-    grace: 'pod',
-    podSpec: SOON_GIVEN_UP,
-    async interrupt(run) {
-      const kubelet = nodeNamed(run.cluster, run.node);
-      await kubelet.stopKubelet();
-      await whenGivenUp(run);
-      kubelet.startKubelet();
-    },
-    async relieve(run) {
-      await whenNextPodIsPlaced(run.cluster, run.job, run.node);
-      await whenReady(run.cluster.api, nodeNamed(run.cluster, run.node), { resources: { [GPU]: 1 } });
-    },
-  },
-  {
     name: 'node-deleted',
     title: 'the node’s object is deleted, while its kubelet runs on',
     exitWithZero: 'started again',

@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cluster } from '../cluster/cluster.ts';
+import { whenReady } from '../cluster/node.ts';
 import { eventually } from '../cluster/wait.ts';
 import { nodeNamed } from './cause.ts';
 import { whenEnded, whenHolding, withJob } from './held-run.ts';
 import { type Outcome, type Place, wholeStory } from './interrupted-run.ts';
 import { taintsOf } from './objects.ts';
+import { GPU } from './training-job.ts';
 
 /** The kubelet of a run's node is not heard of for a while, shorter than the pod may stay bound to such a node, and comes back. */
 export async function undisturbedRun(cluster: Cluster, { pool, manner }: Place): Promise<Outcome> {
@@ -21,6 +23,8 @@ export async function undisturbedRun(cluster: Cluster, { pool, manner }: Place):
     kubelet.startKubelet();
     writeFileSync(join(shared, 'go'), '');
     const ended = await whenEnded(run, true);
+    // Whoever tolerates little must not meet what is left of its absence.
+    await whenReady(cluster.api, kubelet, { resources: { [GPU]: 1 } });
     return { ...(await wholeStory(run, ended)), isJobGone: false };
   });
 }
