@@ -71,7 +71,7 @@ export async function runFlush(): Promise<Suite | string> {
           const sorted = decisionsMs.toSorted((a, b) => a - b);
           return `from the notice to the decision, the notice written down in between, at most 5 ms (median ${summarise(decisionsMs).median} ms; all: ${sorted.join(', ')})`;
         },
-        isMet: () => summarise(decisionsMs).median <= 5,
+        isMet: () => Math.max(...decisionsMs) <= 5,
       },
     ],
     dispose: () => {
