@@ -36,6 +36,7 @@ export class Book {
   #ledger: LedgerWriter | null = null;
   #attempt: number | null = null;
   #listener: (event: LedgerEvent) => void = () => {};
+  #held: string[] = [];
 
   constructor(options: BookOptions) {
     this.node = options.node;
@@ -82,17 +83,29 @@ export class Book {
 
   /** A line for people, on standard error alone. */
   say(text: string): void {
+    this.#sayHeld();
     this.#options.say(printable(text));
+  }
+
+  /** The same, before the next line, and at the latest when there is nothing else to do: whoever reads along may keep us waiting. */
+  sayLater(text: string): void {
+    this.#held.push(text);
+    setImmediate(() => this.#sayHeld());
+  }
+
+  #sayHeld(): void {
+    for (const text of this.#held.splice(0)) this.#options.say(printable(text));
   }
 
   /** A line for people, also when they want it quiet; whoever says it writes it down in its own way. */
   shout(text: string): void {
+    this.#sayHeld();
     this.#options.shout(printable(text));
   }
 
   /** Something a person should know, also later. */
   warn(text: string): void {
-    this.#options.shout(printable(`warning: ${text}`));
+    this.shout(`warning: ${text}`);
     this.record({ kind: 'note', level: 'warning', code: null, sentence: text });
   }
 
@@ -100,7 +113,7 @@ export class Book {
   complain(thrown: unknown): void {
     const error = toError(thrown);
     const code = error instanceof HoldfastError ? error.code : 'INTERNAL';
-    this.#options.shout(printable(`error ${code}: ${error.message}`));
+    this.shout(`error ${code}: ${error.message}`);
     this.record({ kind: 'note', level: 'error', code, sentence: error.message });
   }
 
@@ -115,6 +128,7 @@ export class Book {
   }
 
   async close(): Promise<void> {
+    this.#sayHeld();
     const ledger = this.#ledger;
     this.#ledger = null;
     try {

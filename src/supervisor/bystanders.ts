@@ -6,6 +6,7 @@ import type { Book } from './book.ts';
 import type { CurrentLife } from './live-once.ts';
 import type { Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
+import type { Rehearsal } from './rehearsal.ts';
 import { preparePressure } from './pressure.ts';
 import { socketCandidates, sweepSocketFolders } from './sdk/socket-folder.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -17,6 +18,7 @@ export interface BystanderWorld {
   readonly notices: Notices;
   readonly surroundings: Surroundings;
   readonly current: CurrentLife;
+  readonly rehearsal: Rehearsal;
   readonly rng: Rng;
   readonly signal: AbortSignal;
 }
@@ -40,8 +42,8 @@ export function startBystanders(world: BystanderWorld): void {
   for (const part of parts) part.catch((thrown: unknown) => book.complain(thrown));
 }
 
-/** For weeks there will be little to do, and what was needed to start is not needed then. */
-async function shrinkLater({ store, signal }: BystanderWorld): Promise<void> {
+/** For weeks there will be little to do, and what was needed to start is not needed then; what a notice needs is. */
+async function shrinkLater({ store, surroundings, rehearsal, signal }: BystanderWorld): Promise<void> {
   for (const ms of SETTLED_MS) {
     try {
       await store.clock.sleep(ms, { signal });
@@ -49,6 +51,8 @@ async function shrinkLater({ store, signal }: BystanderWorld): Promise<void> {
       return;
     }
     shrinkMemory();
+    surroundings.now();
+    rehearsal.play();
   }
 }
 

@@ -1,7 +1,7 @@
 import { publishDeadline } from '../checkpoint/store/attempt.ts';
 import { formatDuration } from '../core/duration.ts';
 import { explainDeadline } from '../domain/effective-grace.ts';
-import { decideFlush, type FlushDecision, RESERVE_MS } from '../domain/flush-decision.ts';
+import { decideFlush, type FlushDecision, type FlushFacts, RESERVE_MS, type StagedSave } from '../domain/flush-decision.ts';
 import type { Notice } from '../domain/notice.ts';
 import type { Prediction } from '../domain/prediction.ts';
 import type { TerminationMessage } from '../domain/termination-message.ts';
@@ -23,6 +23,8 @@ export interface EndingOptions extends Pick<LifeOptions, 'store' | 'attempt' | '
   /** Leaves a provisional word, before anything can go wrong. */
   readonly leaveWord: () => void;
 }
+
+type Deciding = Pick<EndingOptions, 'life' | 'store' | 'book' | 'notices'>;
 
 /** The trainer is killed this long before the deadline, so that there is time to tell. */
 const KILL_BEFORE_MS = RESERVE_MS / 2;
@@ -55,7 +57,7 @@ export async function endTrainer(notice: Notice, options: EndingOptions): Promis
 }
 
 /** The deadline, and what is decided for the time until then: recorded first, because whoever reads along may keep us waiting. */
-function announce(options: EndingOptions): FlushDecision | null {
+export function announce(options: Deciding): FlushDecision | null {
   const { life, store, book, notices } = options;
   const { deadline } = notices;
   if (deadline !== null) {
@@ -127,12 +129,15 @@ function recordDecision(book: Book, { outcome, sentence, numbers }: FlushDecisio
   book.record({ kind: 'decision', outcome, sentence, numbers });
 }
 
-function decide({ life, store, notices }: EndingOptions): FlushDecision {
+function decide(options: Deciding): FlushDecision {
+  return decideFlush(flushFacts(options));
+}
+
+export function flushFacts({ life, store, notices }: Deciding): FlushFacts {
   const { measured, desk } = life;
   const nowMs = store.clock.now();
   const { deadlineMs, confidence } = notices.deadline ?? { deadlineMs: nowMs, confidence: 'guess' as const };
-  const staged = desk.phase === 'sealing' ? { step: desk.step ?? 0, seal: sealRest(life) } : null;
-  return decideFlush({
+  return {
     nowMs,
     deadlineMs,
     confidence,
@@ -143,10 +148,14 @@ function decide({ life, store, notices }: EndingOptions): FlushDecision {
     save: measured.write,
     seal: measured.seal,
     agreementMs: life.ranks.agreementMs,
-    staged,
+    staged: desk.phase === 'sealing' ? stagedSave(life) : null,
     // Progress is told with some delay, so that a step that equals the last good one proves nothing; none at all does.
     refusal: measured.step === null && desk.phase === 'idle' ? 'no step was made yet' : null,
-  });
+  };
+}
+
+export function stagedSave(life: Life): StagedSave {
+  return { step: life.desk.step ?? 0, seal: sealRest(life) };
 }
 
 /** How long it takes until what lies staged is sealed, by what is left of it; nothing when nobody has timed a seal yet: it goes on already. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeRunOptions } from '../../test/support/run-options.ts';
 import { isAlive } from '../../test/support/supervised.ts';
 import { tempFolder } from '../../test/support/temp-folder.ts';
 import { openRun } from '../checkpoint/store/store.ts';
@@ -10,7 +11,6 @@ import { exitOfRun } from '../domain/exit-contract.ts';
 import { Book } from './book.ts';
 import { type LifeEnd, liveOnce } from './live-once.ts';
 import { Notices } from './notices.ts';
-import type { RunOptions } from './options.ts';
 import { Sealer } from './sealing/sealer.ts';
 
 /** Leaves something behind that does not end when it is asked to. */
@@ -48,7 +48,7 @@ class TornBook extends Book {
 async function live(script: string, { graceMs = 30_000, hear, onStarted, hasDefect = false }: World): Promise<LifeEnd> {
   const dir = join(folder.path, 'run');
   await mkdir(dir);
-  const options = makeOptions(dir, script, graceMs);
+  const options = makeRunOptions(dir, { command: ['sh', '-c', script], graceMs, tmp: folder.path });
   const notices = new Notices(realClock, options.grace, { onNotice: () => {}, onWithdrawn: () => {} }, () => ({
     node: null,
     pressure: [],
@@ -72,6 +72,7 @@ async function live(script: string, { graceMs = 30_000, hear, onStarted, hasDefe
       stage: null,
       shipping: null,
       onStarted: started,
+      onSafe: () => {},
       gang: folder.path,
       restart: 0,
     });
@@ -79,32 +80,6 @@ async function live(script: string, { graceMs = 30_000, hear, onStarted, hasDefe
     await sealer.close();
     await book.close();
   }
-}
-
-function makeOptions(dir: string, script: string, graceMs: number): RunOptions {
-  return {
-    command: ['sh', '-c', script],
-    dir,
-    grace: { graceMs, from: 'option' },
-    cadence: { kind: 'auto' },
-    cadenceText: 'auto',
-    restarts: 0,
-    resumeArgument: null,
-    noticeFile: null,
-    retention: null,
-    stage: { kind: 'off' },
-    terminationLog: null,
-    gang: null,
-    metadata: null,
-    hang: null,
-    onHang: 'report',
-    status: null,
-    ship: null,
-    isWatched: false,
-    node: 'n',
-    version: '0',
-    env: { PATH: process.env['PATH'], TMPDIR: folder.path },
-  };
 }
 
 /** What a trainer has written into a file of the test, once it is there. */

@@ -45,6 +45,8 @@ export interface LiveOptions {
   readonly shipping: Shipping | null;
   /** Told whenever a trainer has been started. */
   readonly onStarted: () => void;
+  /** Told whenever a checkpoint was sealed. */
+  readonly onSafe: () => void;
   readonly gang: string;
   /** How many lives this process has had before. */
   readonly restart: number;
@@ -119,7 +121,10 @@ interface Prepared {
 async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEnd> {
   const { options, store, book, current, sealer, stage } = live;
   const fenced = Promise.withResolvers<HoldfastError>();
-  const onSafe = (): void => live.shipping?.note();
+  const onSafe = (): void => {
+    live.shipping?.note();
+    live.onSafe();
+  };
   const life = new Life({ options, store, ...prepared, book, sealer, stage, onSafe, onFenced: (error) => fenced.resolve(error) });
   const server = await SdkServer.listen(prepared.place.path, life);
   const stop = new AbortController();

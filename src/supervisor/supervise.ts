@@ -15,6 +15,7 @@ import { assertRunnable } from './find-program.ts';
 import { watchNoticeFile } from './notice-file.ts';
 import { labelOf, Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
+import { Rehearsal } from './rehearsal.ts';
 import { type CurrentLife, liveOnce } from './live-once.ts';
 import { Sealer } from './sealing/sealer.ts';
 import type { Shipping } from './shipping/shipping.ts';
@@ -65,12 +66,14 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
     if (notices.first !== null) return exitOfRun(NEVER_STARTED).code;
     const store = openRun(options.dir, { clock, ...(shipping?.run ? { run: shipping.run } : {}) });
     sealer = new Sealer({ dir: store.path, clock });
-    const bystanders = { options, store, book, notices, surroundings, current, rng: world.rng, signal: over.signal };
+    const rehearsal = new Rehearsal({ options, store, book, notices, current });
+    const bystanders = { options, store, book, notices, surroundings, current, rehearsal, rng: world.rng, signal: over.signal };
     const onStarted = firstTime(() => startBystanders(bystanders));
     // What lies in the memory of one node is a part of a checkpoint only.
     stage = options.gang === null ? openStage(options.stage, store, book) : null;
     const code = await liveOn({
       onStarted,
+      onSafe: () => rehearsal.soon(),
       options,
       store,
       book,
@@ -148,7 +151,7 @@ function makeFolder(dir: string): void {
 function onNotice(notice: Notice, book: Book, { life, trainer }: CurrentLife): void {
   const { cause, atMs, deadlineMs, confidence, terminating, source, detail } = notice;
   book.record({ kind: 'notice', cause, noticedMs: atMs, deadlineMs, confidence, terminating, source, detail });
-  book.say(noticeSentence(notice));
+  book.sayLater(noticeSentence(notice));
   if (terminating || life?.ask('asked') === true) return;
   if (cause === 'save-requested' && trainer?.catches('SIGUSR1') === true) trainer.tell('SIGUSR1');
   else book.say('nobody is attached who could save now');
