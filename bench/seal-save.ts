@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +12,7 @@ import { beginSave, type Save, writeReceipt } from '../src/checkpoint/store/save
 import { openRun, type OpenStore } from '../src/checkpoint/store/store.ts';
 import { PART_BYTES } from '../src/checkpoint/store/manifest.ts';
 import { formatBytes } from '../src/core/bytes.ts';
+import { quietDisk } from './support/quiet-disk.ts';
 import { Saver, torchPython, type Way } from './support/saver.ts';
 import { LARGE_BYTES, roundsOr } from './support/size.ts';
 import type { Bound, Suite, Variant, VariantResult } from './support/suite.ts';
@@ -29,7 +29,7 @@ export async function sealSave(): Promise<Suite | string> {
   const bench = new SaveBench(folder, saver);
   return {
     name: 'durable save, 4 files',
-    description: `${formatBytes(LARGE_BYTES)} of float32 in ${FILES} files (DCP chooses its own), by a trainer that holds them in memory. "+ fsync" syncs every file and the folder and nothing else; "sealed" is the same save into a staging folder, checksums of every part (taken as soon as the trainer is done with a file), all syncs, receipt, manifest, rename and pointer. Before each round everything is synced and the last save removed.`,
+    description: `${formatBytes(LARGE_BYTES)} of float32 in ${FILES} files (DCP chooses its own), by a trainer that holds them in memory. "+ fsync" syncs every file and the folder and nothing else; "sealed" is the same save into a staging folder, checksums of every part (taken as soon as the trainer is done with a file), all syncs, receipt, manifest, rename and pointer. Before each round the last save is removed, everything synced, and the disk left until it has nothing to do.`,
     rounds: roundsOr(11),
     reference: RAW,
     bytes: LARGE_BYTES,
@@ -74,8 +74,8 @@ class SaveBench {
     const target = join(this.#folder, 'save');
     return {
       name,
-      prepare: () => {
-        this.#clean();
+      prepare: async () => {
+        await this.#clean();
         mkdirSync(target);
       },
       run: async () => {
@@ -93,7 +93,7 @@ class SaveBench {
     return {
       name,
       prepare: async () => {
-        this.#clean();
+        await this.#clean();
         mkdirSync(run);
         store = openRun(run);
         const attempt = await startAttempt(store, { gang: 'bench' });
@@ -126,9 +126,9 @@ class SaveBench {
     };
   }
 
-  #clean(): void {
+  async #clean(): Promise<void> {
     for (const name of readdirSync(this.#folder)) rmSync(join(this.#folder, name), { recursive: true });
-    spawnSync('sync');
+    await quietDisk(this.#folder);
   }
 }
 

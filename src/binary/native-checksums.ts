@@ -1,23 +1,34 @@
 import { crc32 } from 'node:zlib';
-import type { NativeChecksums } from '../core/native-checksums.ts';
+import { type Checksum, loadOwnCrc32c, OWN_CRC32C } from '../core/own-crc32c.ts';
 import { crc32cOf } from './crc32c.ts';
 import { unpackedFile } from './unpack.ts';
 
 /**
- * In place of core/native-checksums.ts: the addon is unpacked and loaded. Where nothing may be unpacked, or what was unpacked may not be
+ * In place of core/native-checksums.ts: the addons are unpacked and loaded. Where nothing may be unpacked, or what was unpacked may not be
  * executed (a read-only root, mounts with noexec), the same sums come from slower code.
  */
-export function loadNativeChecksums(): NativeChecksums {
+export function loadCrc32(): Checksum {
+  return loadPackage()?.crc32 ?? crc32;
+}
+
+export function loadCrc32c(): Checksum {
+  return loadOwn() ?? loadPackage()?.crc32c ?? crc32cOf;
+}
+
+function loadOwn(): Checksum | null {
   try {
-    const addon: { exports: Partial<NativeChecksums> } = { exports: {} };
-    process.dlopen(addon, unpackedFile('native/crc32.node'));
-    const { crc32: fast, crc32c } = addon.exports;
-    if (fast !== undefined && crc32c !== undefined) return { crc32: fast, crc32c };
+    return loadOwnCrc32c(unpackedFile(OWN_CRC32C));
   } catch {
-    // What is left is right, and slower.
+    return null;
   }
-  return {
-    crc32: (bytes, previous) => crc32(bytes, previous ?? 0),
-    crc32c: (bytes, previous) => crc32cOf(typeof bytes === 'string' ? Buffer.from(bytes) : bytes, previous ?? 0),
-  };
+}
+
+function loadPackage(): { readonly crc32?: Checksum; readonly crc32c?: Checksum } | null {
+  const addon = { exports: {} };
+  try {
+    process.dlopen(addon, unpackedFile('native/crc32.node'));
+    return addon.exports;
+  } catch {
+    return null;
+  }
 }

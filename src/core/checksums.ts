@@ -1,10 +1,17 @@
 import { crc32 as zlibCrc32 } from 'node:zlib';
-import { loadNativeChecksums, type NativeChecksums } from './native-checksums.ts';
+import { loadCrc32, loadCrc32c } from './native-checksums.ts';
+import type { Checksum } from './own-crc32c.ts';
 
 /** CRC-32 (zip, IEEE 802.3) of the bytes, continuing from `previous`. */
 export function crc32(bytes: Uint8Array, previous = 0): number {
-  return bytes.length < LONG_BYTES ? zlibCrc32(bytes, previous) : native().crc32(bytes, previous);
+  if (bytes.length < LONG_BYTES) return zlibCrc32(bytes, previous);
+  nativeCrc32 ??= loadCrc32();
+  return nativeCrc32(bytes, previous);
 }
+
+/** Loaded when they are first needed: native code takes as long to load as forty modules. */
+let nativeCrc32: Checksum | null = null;
+let nativeCrc32c: Checksum | null = null;
 
 /** From here on the native package, three times as fast as zlib's, is worth being loaded. */
 const LONG_BYTES = 1024 * 1024;
@@ -24,15 +31,8 @@ const CRC32_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
 
 /** CRC-32C (Castagnoli) of the bytes, continuing from `previous`. */
 export function crc32c(bytes: Uint8Array, previous = 0): number {
-  return native().crc32c(bytes, previous);
-}
-
-let loaded: NativeChecksums | null = null;
-
-/** Loaded when it is first needed: native code takes as long to load as forty modules. */
-function native(): NativeChecksums {
-  loaded ??= loadNativeChecksums();
-  return loaded;
+  nativeCrc32c ??= loadCrc32c();
+  return nativeCrc32c(bytes, previous);
 }
 
 /** The masking TensorFlow and LevelDB apply to a CRC-32C before they store it. */

@@ -1,9 +1,18 @@
-import type * as Native from '@node-rs/crc32';
+import type * as Package from '@node-rs/crc32';
 import { createRequire } from 'node:module';
-
-export type NativeChecksums = Pick<typeof Native, 'crc32' | 'crc32c'>;
+import { installedFile } from './installation.ts';
+import { type Checksum, loadOwnCrc32c, OWN_CRC32C } from './own-crc32c.ts';
 
 /** The native code behind the checksums. The single executable has another file in place of this one (tools/build-binary.ts). */
-export function loadNativeChecksums(): NativeChecksums {
-  return createRequire(import.meta.url)('@node-rs/crc32') as typeof Native;
+export function loadCrc32(): Checksum {
+  return loadPackage().crc32;
+}
+
+/** A clone without a compiler, and a package on another system than ours, have only that of the package. */
+export function loadCrc32c(): Checksum {
+  return loadOwnCrc32c(installedFile(OWN_CRC32C)) ?? loadPackage().crc32c;
+}
+
+function loadPackage(): typeof Package {
+  return createRequire(import.meta.url)('@node-rs/crc32') as typeof Package;
 }

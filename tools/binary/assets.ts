@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { OWN_CRC32C } from '../../src/core/own-crc32c.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const FIRST_PROCESS = '\nexec 3<&0\n';
@@ -14,6 +16,7 @@ export function collectAssets(program: string): ReadonlyMap<string, Buffer> {
     ['version', Buffer.from(versionOf())],
     ['first-process.sh', Buffer.from(firstProcess())],
     ['native/crc32.node', readFileSync(nativeAddon())],
+    ...ownCrc32c(),
     ...files.map((file) => [file, readFileSync(join(ROOT, file))] as const),
   ]);
   const hash = createHash('sha256');
@@ -31,6 +34,13 @@ function firstProcess(): string {
   const start = launcher.indexOf(FIRST_PROCESS);
   if (start < 0) throw new Error('bin/holdfast has no part for the first process any more');
   return launcher.slice(start + 1);
+}
+
+/** Compiled here, where that can be done. */
+function ownCrc32c(): readonly (readonly [string, Buffer])[] {
+  execFileSync('sh', [join(ROOT, 'native/build.sh')], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const file = join(ROOT, OWN_CRC32C);
+  return existsSync(file) ? [[OWN_CRC32C, readFileSync(file)]] : [];
 }
 
 function nativeAddon(): string {
