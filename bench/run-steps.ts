@@ -22,7 +22,7 @@ export async function runSteps(): Promise<Suite> {
   return {
     name: 'run: steps',
     description: `What ${STEPS} calls of \`run.step(step, loss=…)\` cost in a loop of ${STEP_SECONDS * 1000} ms steps under \`holdfast run\`, beside the same loop whose calls do nothing. In seconds for all calls together.`,
-    rounds: roundsOr(5),
+    rounds: roundsOr(9),
     reference: 'bare',
     bytes: 0,
     variants: [

@@ -89,12 +89,16 @@ class Run:
     """What :func:`attach` returns. Its methods are for one thread: the one that trains."""
 
     def __init__(self, who: _Rank) -> None:
+        # All that most steps touch, so that it lies together: from when on one looks closer, which is at once while somebody watches and else when
+        # progress is due, and the newest step that no save can begin at any more.
+        self._look_at = 0.0
+        self._passed = -1
         self._who = who
         self._connection: Optional[Connection] = None
         self._resume: Optional[Dict[str, Any]] = None
         self._run_id = ""
         self._is_supervised = False
-        # Read by every step: true when one has to look closer.
+        # True when a step has to look closer.
         self._watch = False
         # The save that was asked for: None, "next", or the number of a step. Set by the reading thread.
         self._asked: Union[None, str, int] = None
@@ -112,8 +116,6 @@ class Run:
         self._next_report = 0.0
         self._latest = -1
         self._reported = -1
-        # The newest step that no save can begin at any more.
-        self._passed = -1
         self.attempt: Optional[int] = None
         """The number of this life of the run; None outside the supervisor."""
         self.last_sealed: Optional[int] = None
@@ -143,16 +145,12 @@ class Run:
 
         With several ranks all of them get the same answer at the same step. Metrics are numbers for the log.
         """
+        # Nearly always this is all. It must stay as little as this: between two steps the caches have gone cold, and each call costs microseconds.
+        if type(step) is int and monotonic() < self._look_at:
+            self._passed = step
+            return False
         # A number of numpy or a tensor counts as one, here as at the save.
-        step = int(step)
-        self._latest = step
-        now = monotonic()
-        if now >= self._next_report:
-            self._report(step, metrics, now)
-        if self._watch and self._is_due(step):
-            return True
-        self._passed = step
-        return False
+        return self._look(int(step), metrics)
 
     def save(self, step: int) -> SaveBlock:
         """A block whose folder becomes the checkpoint of this step when it is left without an error.
@@ -183,6 +181,25 @@ class Run:
             connection.ask({"type": "finish"}, timeout=_FINISH_SECONDS)
 
     # The rest is not for users.
+
+    def _look(self, step: int, metrics: Mapping[str, Any]) -> bool:
+        """What a step does when there may be something to do."""
+        self._latest = step
+        now = monotonic()
+        if now >= self._next_report:
+            self._report(step, metrics, now)
+        if self._watch and self._is_due(step):
+            return True
+        self._passed = step
+        # In this order: what is asked for meanwhile sets it again.
+        self._look_at = self._next_report
+        if self._watch:
+            self._look_at = 0.0
+        return False
+
+    def _look_closer(self) -> None:
+        self._watch = True
+        self._look_at = 0.0
 
     def _take_environment(self, settings: Mapping[str, str]) -> None:
         """What the trainer was started with counts until the supervisor says something newer, and when it does not answer: a rank
@@ -222,7 +239,7 @@ class Run:
         self.attempt = welcome.get("attempt")
         self._can_reserve = welcome.get("reserves") is True
         if self._together.every is not None or self._asked is not None or who.world > 1:
-            self._watch = True
+            self._look_closer()
         _forget_in_children(self)
         atexit.register(self._tell_last)
 
@@ -231,7 +248,7 @@ class Run:
         if kind == "save":
             at = message.get("at")
             self._asked = "next" if at is None else at
-            self._watch = True
+            self._look_closer()
             if at is not None and not self._say_if_passed(at):
                 # The step may be looking away right now.
                 again = threading.Timer(_LOOK_SECONDS, self._say_if_passed, [at])
@@ -378,8 +395,9 @@ class Run:
 
     def _tell_last(self) -> None:
         """Progress that was coalesced so far, before something that depends on it."""
-        if self._latest > self._reported:
-            self._report(self._latest, {}, monotonic())
+        latest = max(self._latest, self._passed)
+        if latest > self._reported:
+            self._report(latest, {}, monotonic())
 
     def _offer(self, message: Message) -> None:
         if self._connection is not None and self._connection.is_open:

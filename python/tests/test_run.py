@@ -135,6 +135,32 @@ class Attached(unittest.TestCase):
         run._passed = 10
         self.assertEqual(supervisor.expect("late"), {"type": "late", "at": 10, "step": 10})
 
+    def test_steps_that_were_not_told_at_once_are_told_before_the_end(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        for step in range(1, 50):
+            self.assertFalse(run.step(step))
+        run.finish()
+        told = [supervisor.expect("step")["step"]]
+        while told[-1] < 49:
+            told.append(supervisor.expect("step")["step"])
+        self.assertEqual((told[0], told[-1]), (1, 49))
+
+    def test_a_step_counts_as_it_was_also_when_its_number_goes_on_counting(self):
+        class Counter:
+            value = 1
+
+            def __int__(self):
+                return self.value
+
+        supervisor = FakeSupervisor()
+        run, counter = attach(supervisor), Counter()
+        for _ in range(2):
+            self.assertFalse(run.step(counter))
+            counter.value += 1
+        run.finish()
+        self.assertEqual([supervisor.expect("step")["step"] for _ in range(2)], [1, 2])
+
     def test_a_save_that_is_not_wanted_any_more_is_not_due(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
@@ -245,7 +271,8 @@ class Attached(unittest.TestCase):
                 return False
 
         run = attach(FakeSupervisor())
-        run._together, run._watch = Asked(), True
+        run._together = Asked()
+        run._look_closer()
         self.assertFalse(run.step(1))
         self.assertTrue(run.step(2))
 
