@@ -21,6 +21,8 @@ let ends: string[];
 let phases: string[];
 let timings: SaveTimings[];
 let furthest: number | null;
+/** What somebody else was told to expect. */
+let announced: { readonly step: number; readonly isAwaited: () => boolean }[];
 
 beforeEach(() => {
   folder = tempFolder();
@@ -28,7 +30,7 @@ beforeEach(() => {
   mkdirSync(dir);
   store = openRun(dir);
   sealer = new Sealer({ dir, clock: realClock });
-  [said, ends, phases, timings, furthest] = [[], [], [], [], null];
+  [said, ends, phases, timings, furthest, announced] = [[], [], [], [], null, []];
 });
 
 afterEach(async () => {
@@ -51,6 +53,10 @@ async function makeDesk(...ranks: Rank[]): Promise<SaveDesk> {
     lost: () => [],
     furthest: () => furthest,
     way: {
+      expect: (step, { isAwaited }) => {
+        announced.push({ step, isAwaited });
+        return new Promise(() => {});
+      },
       open: (step) => {
         const save = beginSave(store, attempt, { step, worldSize: 1 });
         const image = makeImage(join(folder.path, 'stage'), save, { ranks: 1, owner: null, dir: store.path });
@@ -135,6 +141,27 @@ describe('the stall of a save', { timeout: 30_000 }, () => {
     desk.handOver(ranks[1], save, 0);
     await desk.idle();
     expect(timings).toMatchObject([{ step: 5, stallMs: expect.toSatisfy((ms: number) => ms > 0) as number }]);
+  });
+});
+
+describe('whoever else has a part in a save', { timeout: 30_000 }, () => {
+  it('hears once of the step that ranks wait for, also of one that waits until another is sealed, and until no rank does', async () => {
+    const ranks = [makeRank(0), makeRank(1, [])] as const;
+    const desk = await makeDesk(...ranks);
+    desk.begin(ranks[0], 5);
+    expect(announced.map(({ step, isAwaited }) => [step, isAwaited()])).toEqual([[5, true]]);
+    desk.begin(ranks[1], 5);
+    const { save, path } = await given();
+    expect(announced[0]?.isAwaited()).toBe(false);
+    writeFileSync(join(path, 'state'), 'everything');
+    for (const rank of ranks) desk.handOver(rank, save, null);
+    for (const rank of ranks) desk.begin(rank, 6);
+    expect(announced.map(({ step }) => step)).toEqual([5, 6]);
+    expect(announced[1]?.isAwaited()).toBe(true);
+    for (const rank of ranks) desk.gone(rank);
+    expect(announced[1]?.isAwaited()).toBe(false);
+    await desk.idle();
+    expect(ends).toEqual(['step-5']);
   });
 });
 

@@ -107,6 +107,8 @@ export class SaveDesk {
   #sealed = { done: 0, total: 0 };
   #waiting: Begun[] = [];
   #settled: (() => void)[] = [];
+  /** The step that somebody else was told to expect; null: none. */
+  #expected: number | null = null;
   /** Why no save begins any more; null while one may. */
   #closed: string | null = null;
 
@@ -208,7 +210,28 @@ export class SaveDesk {
       return this.begin(rank, step);
     }
     if (this.#waiting.some((one) => one.rank === rank)) refuse({ rank, step }, 'SAVE_MIXED', `rank ${rank.rank} has begun a save already`);
-    else this.#waiting.push({ rank, step });
+    else {
+      this.#waiting.push({ rank, step });
+      this.#expect(step);
+    }
+  }
+
+  /** Whoever else has a part in the save hears that it will come, until it is opened or nobody waits for it any more. */
+  #expect(step: number): void {
+    const { way, events } = this.#options;
+    if (way.expect === undefined || this.#expected === step) return;
+    this.#expected = step;
+    const isAwaited = (): boolean =>
+      (this.#state.kind === 'gathering' && this.#state.step === step) || this.#waiting.some((one) => one.step === step);
+    const { signal } = this.#stop;
+    way
+      .expect(step, { isAwaited, signal })
+      .catch((thrown: unknown) => {
+        if (!signal.aborted) events.onDefect(thrown);
+      })
+      .finally(() => {
+        if (this.#expected === step) this.#expected = null;
+      });
   }
 
   #gather(rank: Rank, step: number): void {
@@ -220,6 +243,7 @@ export class SaveDesk {
       return refuse({ rank, step }, 'SAVE_INCOMPLETE', `other ranks are past step ${step} already`);
     const state: Gathering = { kind: 'gathering', step, here: new Set(), all: [rank, ...others], given: new AbortController() };
     this.#enter(state);
+    this.#expect(step);
     this.#arrive(state, rank);
     if (this.#state === state && others.length > 0) void this.#boundGathering(state);
   }

@@ -19,8 +19,16 @@ export interface SealFacts extends AskOptions {
   readonly writeMs: number;
 }
 
+/** Ranks that have come to a step and wait for its folder. */
+export interface Expected {
+  readonly isAwaited: () => boolean;
+  readonly signal: AbortSignal;
+}
+
 /** How a save is opened and sealed: by this supervisor alone, or together with those of other nodes. */
 export interface SaveWay {
+  /** The first rank has come to this step; resolves when none waits any more, rejects when `signal` is aborted. */
+  readonly expect?: (step: number, expected: Expected) => Promise<void>;
   /** All ranks that are connected here have come to the step: the folder to write into. Throws when there is no room. */
   open(step: number, ranks: readonly Rank[], signal: AbortSignal): Promise<OpenedSave>;
   /** All ranks that are connected here have written. Throws when the save came to nothing. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../checkpoint/json.ts';
 import { admitNextSave } from '../../checkpoint/store/admit-next-save.ts';
 import type { Attempt } from '../../checkpoint/store/attempt.ts';
 import { at } from '../../checkpoint/store/layout.ts';
@@ -7,7 +8,7 @@ import type { OpenStore } from '../../checkpoint/store/store.ts';
 import { HoldfastError, toError } from '../../core/errors.ts';
 import { excerpt } from '../../core/printable.ts';
 import type { Gang } from '../../domain/gang.ts';
-import type { SaveWay } from '../save-way.ts';
+import type { Expected, SaveWay } from '../save-way.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 import { GangPlace } from './place.ts';
 import { until } from './until.ts';
@@ -21,11 +22,14 @@ export interface SaveTogetherOptions {
   readonly sealer: Sealer;
 }
 
-/** Ranks of several nodes come to a step within a collective's time; a node that is later than this does not come. */
+/** Ranks of several nodes come to a step within a collective's time; a node that is later than this and shows no life does not come. */
 const OPEN_MS = 60_000;
+/** The first node shows its life this often while its ranks wait for a save that it cannot open yet: it may still be deleting what is older. */
+const SHOW_LIFE_MS = 15_000;
 /** A slow node may take some times as long as this one. */
 const SLOWER = 4;
 const REFUSED = 'refused.json';
+const COMING = 'coming.json';
 
 /** The ranks of the run are spread over several nodes: the first node opens the save, the others join it, and one manifest names all of them. */
 export function saveTogether({ store, attempt, gang, retention, env, sealer }: SaveTogetherOptions): SaveWay {
@@ -46,9 +50,23 @@ export function saveTogether({ store, attempt, gang, retention, env, sealer }: S
 
   const follow = async (step: number, signal: AbortSignal): Promise<string> => {
     const tooLate = (): Error => incomplete(`the first node did not come to step ${step} in time`);
-    const found = await until(() => findOpened(step), { clock: store.clock, boundMs: OPEN_MS, signal, tooLate });
+    const sign = (): string | null => signOf(place.read(COMING), step);
+    const found = await until(() => findOpened(step), { clock: store.clock, boundMs: OPEN_MS, sign, signal, tooLate });
     joined.add(found);
     return found;
+  };
+
+  const signOf = (shown: JsonObject | null, step: number): string | null => {
+    const isOfThis = shown?.['attempt'] === attempt.attempt && shown['step'] === step;
+    return isOfThis && typeof shown['sign'] === 'number' ? String(shown['sign']) : null;
+  };
+
+  const showLife = async (step: number, { isAwaited, signal }: Expected): Promise<void> => {
+    for (let sign = 1; ; sign++) {
+      await store.clock.sleep(SHOW_LIFE_MS, { signal });
+      if (!isAwaited()) return;
+      place.write(COMING, { attempt: attempt.attempt, step, sign });
+    }
   };
 
   const findOpened = (step: number): string | null => {
@@ -61,6 +79,7 @@ export function saveTogether({ store, attempt, gang, retention, env, sealer }: S
   };
 
   return {
+    ...(nodeRank === 0 ? { expect: showLife } : {}),
     async open(step, ranks, signal) {
       sealer.warm();
       const save = await (nodeRank === 0 ? lead(step, signal) : follow(step, signal));
