@@ -6,8 +6,12 @@ Runs under `holdfast run`, which gives it memory and folders, copies what it han
 
 The state is AdamW's over 62 parameters, 12 GB. A step is matrix products of a set length and the step of the optimizer, and one follows the other without a pause.
 The device itself tells when each has ended: the stall of a save is what the steps of the second after it take longer than the median of those of the two seconds before. The same
-without a save in between says how far to believe it. The trainer looks at its loss every second step, or (`in step`) after every one: then the device has nothing to do while a
-save is begun.
+without a save in between says how far to believe it; what a save adds is the difference of the medians of both. The trainer looks at its loss every second step, or (`in step`) after every one: then the device has nothing to do while a
+save is begun. A save is asked for and made as the three lines of a trainer do it. Where its time goes on the host is told beside it (median and most).
+
+    HOLDFAST_BENCH_ROUNDS=2      fewer saves
+    --pace                       steps per second with a save every 30 s
+    --others                     torch.save and DCP
 """
 
 import json
@@ -25,11 +29,13 @@ import holdfast
 import holdfast.torch
 from holdfast._device import Cuda, bytes_of
 from holdfast._torch_image import kept_in
+from spans import Spans
 
 GIGABYTES = float(os.environ.get("HOLDFAST_BENCH_GIGABYTES", "12"))
-ROUNDS = int(os.environ.get("HOLDFAST_BENCH_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("HOLDFAST_BENCH_ROUNDS", "7"))
 PARAMETERS = 62
-CALM_SECONDS = 3.0
+BEFORE_SECONDS = 1.5
+CALM_SECONDS = 2.0
 """After a seal the disk is still busy; saves that matter come at longer intervals."""
 SMALL = 16 << 20
 
@@ -114,13 +120,18 @@ class Steps:
 class Saver:
     """Saves of ours, one after the other."""
 
-    def __init__(self, run, trainer):
+    def __init__(self, run, trainer, spans):
         self.run = run
         self.trainer = trainer
+        self.spans = spans
         self.number = 1
 
     def __call__(self):
-        self.trainer.state.async_save(self.run, self.number)
+        # As if the supervisor had asked for it a moment ago.
+        self.run._on_push({"type": "save"})
+        with self.spans.save():
+            if self.run.step(self.number):
+                self.trainer.state.async_save(self.run, self.number)
 
     def is_over(self):
         """What was saved is sealed."""
@@ -134,10 +145,10 @@ class Saver:
         time.sleep(CALM_SECONDS)
 
 
-def measure(trainer, step_ms, every, saving, saves=ROUNDS):
+def measure(trainer, step_ms, every, saving, saves):
     save, is_over = saving
     steps = Steps(trainer, step_ms, every)
-    before, after = steps.in_seconds(2), steps.in_seconds(1)
+    before, after = steps.in_seconds(BEFORE_SECONDS), steps.in_seconds(1)
     places, stood = [], []
     for _ in range(saves):
         steps.make(before + after)
@@ -158,8 +169,10 @@ def measure(trainer, step_ms, every, saving, saves=ROUNDS):
         return sum(times[place : place + after]) - after * statistics.median(times[place - before : place])
 
     facts = {"stallMs": [stall(place) for place in places], "withoutMs": [stall(place - after) for place in places], "hostMs": stood}
-    rounded = {name: [round(one, 1) for one in values] for name, values in facts.items()}
-    return {"stepMs": round(statistics.median(times), 1), "medianMs": round(statistics.median(facts["stallMs"]), 1), **rounded}
+    rounded = {name: sorted(round(one, 1) for one in values) for name, values in facts.items()}
+    added = statistics.median(facts["stallMs"]) - statistics.median(facts["withoutMs"])
+    median = {name: round(statistics.median(values), 1) for name, values in facts.items()}
+    return {"stepMs": round(statistics.median(times), 1), "addedMs": round(added, 1), "medians": median, **rounded}
 
 
 def link_gigabytes():
@@ -177,12 +190,10 @@ def link_gigabytes():
     return size / statistics.median(seconds[1:]) / 1e9
 
 
-def deliver(run, trainer, saver):
-    """From a folder that was given to its being handed over, on an idle device."""
+def deliver(trainer, saver):
+    """From the moment when a save is due to its being handed over, on an idle device."""
     seconds = []
     for _ in range(2):
-        # As `run.step` does, which is not what is measured here.
-        run._granted = run._hold(saver.number)
         torch.cuda.synchronize()
         started = time.perf_counter()
         saver()
@@ -292,8 +303,9 @@ def main():
     note("preparing", {"seconds": ready, **facts})
     note("link GB/s", round(link_gigabytes(), 1))
     note("copy on the device, ms", copy_ms(trainer))
-    saver = Saver(run, trainer)
-    note("delivered", deliver(run, trainer, saver))
+    spans = Spans()
+    saver = Saver(run, trainer, spans)
+    note("delivered", deliver(trainer, saver))
 
     def is_over():
         if not saver.is_over():
@@ -301,13 +313,18 @@ def main():
         saver.number += 1
         return True
 
-    ours = (saver, is_over)
-    for step_ms, every in ((100, 2), (400, 2), (100, 1)):
-        note(f"copy on the device, {step_ms} ms{', in step' if every == 1 else ''}", measure(trainer, step_ms, every, ours))
+    def ours(name, step_ms, every, saves):
+        spans.look()
+        with spans.watched():
+            facts = measure(trainer, step_ms, every, (saver, is_over), saves)
+        note(f"{name}, {step_ms} ms{', in step' if every == 1 else ''}", {**facts, "spans": spans.look()})
+
+    for step_ms, every, saves in ((100, 2, ROUNDS), (400, 2, ROUNDS // 2 + 1), (100, 1, ROUNDS)):
+        ours("copy on the device", step_ms, every, saves)
     take = Cuda.take
     with mock.patch.object(Cuda, "take", lambda device, size: take(device, size) if size < SMALL else None):
-        for step_ms, every, saves in ((400, 2, ROUNDS), (400, 1, ROUNDS - 1), (100, 2, ROUNDS - 2)):
-            note(f"beside the training, {step_ms} ms{', in step' if every == 1 else ''}", measure(trainer, step_ms, every, ours, saves))
+        for step_ms, every, saves in ((400, 2, ROUNDS // 2 + 1), (400, 1, ROUNDS // 2 + 2), (100, 2, 1)):
+            ours("beside the training", step_ms, every, saves)
     if "--pace" in sys.argv:
         note("pace", pace(trainer, saver))
     if "--others" in sys.argv:

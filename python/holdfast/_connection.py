@@ -95,14 +95,23 @@ class Connection:
         except OSError as error:
             self._lose(error)
 
-    def ask(self, message: Message, timeout: Optional[float] = None, meanwhile: Optional[Callable[[], None]] = None) -> Message:
-        """Says something and waits for its answer; raises Gone when none comes. ``meanwhile`` is called after each ``timeout`` instead of an end."""
+    def ask(
+        self,
+        message: Message,
+        timeout: Optional[float] = None,
+        meanwhile: Optional[Callable[[], None]] = None,
+        beside: Optional[Callable[[], None]] = None,
+    ) -> Message:
+        """Says something and waits for its answer; raises Gone when none comes. ``meanwhile`` is called after each ``timeout`` instead of an end,
+        and ``beside`` once, before anybody waits."""
         with self._ask_lock:
             question = self._question = _Question(message)
             is_over = False
             try:
                 if not self._has_ended:
                     self.send(message)
+                    if beside is not None:
+                        beside()
                     while not question.is_awake(timeout) and meanwhile is not None:
                         meanwhile()
                 is_over = True

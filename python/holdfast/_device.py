@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from typing import Any, Iterable, Optional, Tuple
+from typing import Any, Iterable, List, Optional, Tuple
 
 import torch
 
@@ -15,6 +15,7 @@ Copy = Tuple[torch.Tensor, torch.Tensor]
 
 _RELAXED = 2
 """``cudaStreamCaptureModeRelaxed``."""
+_FEW_BYTES = 1 << 16
 _LEAST_FREE = 1 << 30
 """Of the device's memory so much, or a twentieth, is left to the training."""
 
@@ -65,12 +66,23 @@ class Cuda:
         """In the order of the training: what it does next comes after."""
         # Where the memory comes from, all that was done with it is done.
         torch.cuda.current_stream(self._device).wait_stream(self._side)
+        few: List[Copy] = []
         for to, source in copies:
-            to.copy_(source, non_blocking=True)
+            if source.numel() > _FEW_BYTES:
+                to.copy_(source, non_blocking=True)
+            else:
+                few.append((to, source))
+        if few:
+            # What is small is copied at once: giving the order takes longer than the copy.
+            torch._foreach_copy_([to for to, _ in few], [source for _, source in few], non_blocking=True)
+
+    def let_go(self, memory: torch.Tensor) -> None:
+        """What was copied into it a moment ago is not wanted: nobody gets it before that is over."""
+        memory.record_stream(torch.cuda.current_stream(self._device))
 
     def fork(self) -> Any:
         """What the training has done so far."""
-        event = torch.cuda.Event()
+        event = torch.cuda.Event(blocking=True)
         event.record(torch.cuda.current_stream(self._device))
         return event
 

@@ -103,6 +103,8 @@ class Run:
         # The save that was asked for: None, "next", or the number of a step. Set by the reading thread.
         self._asked: Union[None, str, int] = None
         self._granted: Optional[Grant] = None
+        # A save that is due and whose folder is asked for while its bytes are on their way.
+        self._due: Optional[int] = None
         # Cleared while a save is written on another thread than the one that trains.
         self._is_written = threading.Event()
         self._is_written.set()
@@ -268,6 +270,9 @@ class Run:
             if self._granted.step == step:
                 return True
             self._give_back(step)
+        if self._due == step:
+            return True
+        self._settle_due(step)
         is_agreed = self._who.world > 1 and self._is_agreed(step)
         asked = self._asked
         if is_agreed or (asked is not None and not self._together.is_agreeing and self._is_asked(asked, step)):
@@ -306,6 +311,9 @@ class Run:
 
     def _begin(self, step: int) -> bool:
         self._asked = None
+        if self._asks_later:
+            self._due = step
+            return True
         self._granted = self._hold(step)
         return self._granted is not None
 
@@ -315,6 +323,8 @@ class Run:
         if self._who.world == 1 or not self._is_supervised:
             return grant
         if self._together.is_for_all(step, None if grant is None else Given(self._run_id, grant.save)):
+            if grant is not None:
+                grant.may_write()
             return grant
         if grant is not None:
             reason = f"not every rank was given a folder for step {step}, so that none of them saves it"
@@ -322,18 +332,33 @@ class Run:
             self._offer({"type": "failed", "save": grant.save, "reason": reason})
         return None
 
+    @property
+    def _asks_later(self) -> bool:
+        """Whether a save begins before there is a folder for it: its bytes leave the device meanwhile. Several ranks agree first."""
+        return self._who.world == 1 and self._links and self.is_attached
+
     def _request(self, step: int) -> Optional[Grant]:
+        meanwhile = partial(self._together.tell_coming, step) if self._who.world > 1 else None
+        return self._ask(step, meanwhile) if self._may_ask(meanwhile) else None
+
+    def _may_ask(self, meanwhile: Optional[Callable[[], None]] = None) -> bool:
+        """Whoever begins another save has given up the one that it was given a folder for; one that is being written is waited for."""
         connection = self._connection
         if connection is None or not connection.is_open:
-            return None
+            return False
         self._tell_last()
-        meanwhile = partial(self._together.tell_coming, step) if self._who.world > 1 else None
+        return self._has_written(connection, meanwhile)
+
+    def _ask(
+        self, step: int, meanwhile: Optional[Callable[[], None]] = None, beside: Optional[Callable[[], None]] = None
+    ) -> Optional[Grant]:
+        """On whatever thread."""
+        connection = self._connection
+        if connection is None:
+            return None
         try:
-            # Whoever begins another save has given up the one that it was given a folder for.
-            if not self._has_written(connection, meanwhile):
-                return None
             begin = {"type": "begin", "step": step, "linked": self._links}
-            reply = connection.ask(begin, _COMING_SECONDS if meanwhile else None, meanwhile)
+            reply = connection.ask(begin, _COMING_SECONDS if meanwhile else None, meanwhile, beside)
         except Gone:
             return None
         if reply.get("type") == "folder":
@@ -375,10 +400,24 @@ class Run:
         return None if path is None else Path(str(path))
 
     def _take_grant(self, step: int) -> Optional[Grant]:
+        self._take_due(step)
         if self._granted is not None and self._granted.step != step:
             self._give_back(step)
         granted, self._granted = self._granted, None
         return granted or self._hold(step)
+
+    def _take_due(self, step: int) -> None:
+        """The save of this step follows, and none that was due before it."""
+        if self._due == step:
+            self._due = None
+        self._settle_due(step)
+
+    def _settle_due(self, step: int) -> None:
+        """A save that was due and did not follow must be told, and for that it has to be begun."""
+        due, self._due = self._due, None
+        if due is not None:
+            self._granted = self._request(due)
+            self._give_back(step)
 
     def _give_back(self, step: int) -> None:
         """The save that was due did not follow: the supervisor must not wait for it, nor the other ranks."""

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Dict, Optional, Type
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Type
 
 from ._connection import Gone
 
@@ -27,7 +27,12 @@ class Grant:
         self.save = save
         self.path = path
         self.given = monotonic()
+        self.waited = 0.0
         self._mark = mark
+
+    def may_write(self) -> None:
+        """All other ranks were given a folder too: the time until now was spent on waiting for them, and says nothing about how fast this one writes."""
+        self.waited = monotonic() - self.given
 
     @property
     def is_staged(self) -> bool:
@@ -48,6 +53,7 @@ class SaveBlock:
         self._run = run
         self.step = step
         self._grant: Optional[Grant] = None
+        self._began = monotonic()
         self._temporary: Optional[Path] = None
         # How long the thread that trains was kept, where another one leaves the block.
         self._stall: Optional[float] = None
@@ -56,6 +62,21 @@ class SaveBlock:
     def is_kept(self) -> bool:
         """True when somebody will keep what is written, once the block is entered."""
         return self._grant is not None
+
+    def may_enter_later(self) -> bool:
+        """Whether another thread may enter the block, and then leave it: what is saved does not depend on where it is written."""
+        if self._run._granted is not None or not self._run._asks_later:
+            return False
+        self._run._take_due(self.step)
+        return self._run._may_ask()
+
+    def enter_later(self, beside: Callable[[], None]) -> Optional[Path]:
+        """On that thread; None when nobody keeps it, and then the block is left. ``beside``: what can be done before there is a folder."""
+        self._grant = self._run._ask(self.step, None, beside)
+        if self._grant is not None:
+            return self._grant.path
+        self._leave()
+        return None
 
     def __enter__(self) -> Path:
         self._grant = self._run._take_grant(self.step)
@@ -76,8 +97,8 @@ class SaveBlock:
 
     def in_background(self) -> None:
         """Another thread leaves the block: whoever begins the next save, or finishes the run, waits for that."""
-        if self._grant is not None:
-            self._stall = monotonic() - self._grant.given
+        if self._temporary is None:
+            self._stall = monotonic() - (self._began if self._grant is None else self._grant.given)
             self._run._is_written.clear()
 
     def __exit__(
@@ -91,10 +112,13 @@ class SaveBlock:
             return False
         connection, grant = self._run._connection, self._grant
         if connection is None or grant is None:
+            self._leave()
             return False
         message: Dict[str, Any] = {"type": "saved", "save": grant.save}
         if self._stall is not None:
             message["stallMs"] = round(self._stall * 1000, 1)
+        if grant.waited > 0:
+            message["waitedMs"] = round(grant.waited * 1000, 1)
         try:
             # Before it is told: this rank's own failure has the folder taken away too.
             is_taken_away = isinstance(error, Exception) and not grant.path.exists()
@@ -106,8 +130,12 @@ class SaveBlock:
         except Gone:
             pass
         finally:
-            self._run._is_written.set()
+            self._leave()
         if is_taken_away:
             # Another rank has failed or gone, so that the save was given up while this one wrote: no reason for the training to end.
             log.warning("step %d is not saved: its folder was taken away while it was written (%s: %s)", self.step, type(error).__name__, error)
         return is_taken_away
+
+    def _leave(self) -> None:
+        if self._stall is not None:
+            self._run._is_written.set()

@@ -11,7 +11,7 @@ import mmap
 import pickle
 import struct
 import sys
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 import torch
 
@@ -38,21 +38,29 @@ class Kept(NamedTuple):
     tensors: List[torch.Tensor]
 
 
-def kept_in(state: Any) -> Dict[int, Kept]:
-    """The storages of a state of plain values, each once, in the order in which they are met."""
+def kept_in(states: Dict[str, Any]) -> Dict[int, Kept]:
+    """The storages of states of plain values, each once, in the order in which they are met."""
     found: Dict[int, Kept] = {}
+    for state in states.values():
+        for _ in meet(state, found):
+            pass
+    return found
+
+
+def meet(state: Any, found: Dict[int, Kept]) -> Iterator[Kept]:
+    """The storages of a state that were not found before, one by one, as they are met."""
     for tensor in _tensors_in(state):
         if type(tensor) not in _TENSORS or tensor.layout is not torch.strided or tensor.is_quantized:
             raise Unsuited(f"it holds a {type(tensor).__name__} of layout {tensor.layout}")
         storage = tensor.untyped_storage()
         kept = found.get(storage._cdata)
         if kept is None:
-            found[storage._cdata] = Kept(storage, [tensor])
+            kept = found[storage._cdata] = Kept(storage, [tensor])
+            yield kept
         elif kept.tensors[0].dtype is not tensor.dtype:
             raise Unsuited("it holds the same bytes as two types")
         else:
             kept.tensors.append(tensor)
-    return found
 
 
 def _tensors_in(state: Any) -> List[torch.Tensor]:

@@ -7,6 +7,9 @@ Which way they go is found anew for each save:
   was seen to ask before it writes. What no such optimizer writes (running statistics, averages) is copied on the device, or out of it, before
   training goes on.
 
+Which of both, and which memory there is, is known before the state is walked through, so that the first bytes are on their way at once; and the
+folder of the save is asked for only then.
+
 They arrive in a file in memory that the device itself writes to and that is handed over as it is; where there is none, through a small buffer in a
 new file. Where there is neither that file nor room for a copy, the state is written as ever, and training waits.
 """
@@ -15,21 +18,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
+from functools import partial
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
 import torch
 
-from ._device import Copy, bytes_of
+from ._device import Copy
 from ._kept_file import KeptFile, Stopped
 from ._run import Run
-from ._torch_image import Kept, Layout, Unsuited, kept_in
+from ._torch_image import Kept, Layout, kept_in
 from ._torch_taken import Content, Guard, Place, Taken
+from ._torch_walk import Sources, Walk, padded, room_for
 
 log = logging.getLogger("holdfast")
-
-_ALIGNMENT = 512
-
-Sources = List[Optional[torch.Tensor]]
 
 
 class Staging:
@@ -44,50 +45,54 @@ class Staging:
         self._is_trusting = True
         self._file: Optional[KeptFile] = None
         self._layout = Layout([])
+        # What a copy on the device takes.
+        self._room = 0
         self._run: Optional[Run] = None
         self._preparing: Optional[threading.Thread] = None
         self._taken: Optional[Taken] = None
         self._told: Set[str] = set()
 
-    def prepare(self, run: Run, state: Any) -> None:
-        """Begins to get ready for saves of such a state, in the background."""
+    def prepare(self, run: Run, states: Dict[str, Any]) -> None:
+        """Begins to get ready for saves of such states, in the background."""
+        kept = kept_in(states).values()
+        self._room = room_for(one.storage.nbytes() for one in kept if self._device.holds(one.storage))
         if not run._keep_for(self):
             self._tell("another state of this process has the memory that is set aside for saves: this one takes a slower way")
             return
         self._run = run
-        self._prepare(Layout([one.storage.nbytes() for one in kept_in(state).values()]), None)
+        self._prepare(Layout([one.storage.nbytes() for one in kept]), None)
 
-    def take(self, state: Any) -> Optional[Taken]:
-        """The state as it is now, whatever training does from here on; None: it has to be written before training goes on.
+    def walk(self) -> Walk:
+        """Begins to take a state; what was taken before is delivered by now."""
+        return Walk(self._device, self._room)
 
-        What was taken before is delivered by now.
+    def take(self, states: Dict[str, Any], walk: Walk, is_given: bool) -> Optional[Taken]:
+        """The states that were walked through, as they are now, whatever training does from here on.
+
+        None: they have to be written before training goes on; or, as long as no folder is given for the save, the one before may still have the memory.
         """
         if self._taken is not None and self._taken.is_torn:
             self._is_trusting = False
-        asking, self._asking = self._asking.difference(self._captured), set()
-        found = kept_in(state)
-        kept = list(found.values())
-        for one in kept:
-            if one.storage.device.type != "cpu" and not self._device.holds(one.storage):
-                raise Unsuited(f"a part of it has moved to {one.storage.device}")
-        sizes = tuple(one.storage.nbytes() for one in kept)
-        place = self._place(sizes)
-        sources: Sources = [bytes_of(one.storage) for one in kept]
-        here = [number for number, one in enumerate(kept) if self._device.holds(one.storage)]
+        sizes = tuple(one.storage.nbytes() for one in walk.found.values())
+        here = [number for number, one in enumerate(walk.found.values()) if self._device.holds(one.storage)]
+        sources = walk.sources()
+        numbers = {key: number for number, key in enumerate(walk.found)}
         guards: List[Guard] = []
-        if not self._snapshot(here, sources):
-            if place.file is None:
-                self._tell("neither the device nor locked memory has room for the state now: training waits while it is written")
+        place: Callable[[], Place] = partial(self._place, sizes)
+        if not walk.is_copied and not (walk.had_room and self._snapshot(here, sources)):
+            found = self._place(sizes)
+            if found.file is None:
+                if is_given:
+                    self._tell("neither the device nor locked memory has room for the state now: training waits while it is written")
                 return None
             self._tell("the device has no room for a copy of the state: it leaves beside the training, and the optimizer waits for it where it must")
-            guards = self._guards(found, asking) if self._is_trusting else []
+            guards = self._guards(walk.found, numbers)
             guarded = {number for guard in guards for number in guard.numbers}
-            self._expose([number for number in here if number not in guarded], sources, place)
-        for number in set(range(len(kept))).difference(here):
-            # Nobody can tell when the host changes it.
-            sources[number] = bytes_of(kept[number].storage).clone()
-        content = Content(state, {key: number for number, key in enumerate(found)}, sources)
-        self._taken = Taken(self._device, place, content, guards)
+            self._expose([number for number in here if number not in guarded], sources, found)
+            place = partial(_the, found)
+        self._asking = set()
+        self._room = room_for(sizes[number] for number in here)
+        self._taken = Taken(self._device, place, Content(states, numbers, sources), guards)
         return self._taken
 
     def saw_step(self, optimizer: Any) -> None:
@@ -136,7 +141,7 @@ class Staging:
             if before is not None:
                 before.close()
             # Asked for now, it is there at once when it is wanted.
-            self._device.take(sum(_padded(layout.sizes)))
+            self._device.take(self._room)
             folder = None if self._run is None else self._run._reserve(layout.room)
             if folder is not None:
                 self._file = KeptFile(folder, layout.end, self._device)
@@ -152,7 +157,7 @@ class Staging:
     def _snapshot(self, numbers: Sequence[int], sources: Sources) -> bool:
         """Copies what the numbers name on the device, in the order of the training; false when there is no room."""
         originals = [(number, source) for number in numbers for source in [sources[number]] if source is not None]
-        sizes = _padded(source.numel() for _, source in originals)
+        sizes = [padded(source.numel()) for _, source in originals]
         memory = self._device.take(sum(sizes))
         if memory is None:
             return False
@@ -178,9 +183,9 @@ class Staging:
                 copies.extend(place.file.copies(place.layout.offsets[number], source))
         self._device.hold(self._device.copy_beside(self._device.fork(), copies))
 
-    def _guards(self, found: Dict[int, Kept], asking: Set[int]) -> List[Guard]:
+    def _guards(self, found: Dict[int, Kept], places: Dict[int, int]) -> List[Guard]:
         """For each optimizer that asks before it writes what it alone writes."""
-        places = {place: number for number, place in enumerate(found)}
+        asking = self._asking.difference(self._captured) if self._is_trusting else set()
         kept = list(found.values())
         guards: List[Guard] = []
         seen: Set[int] = set()
@@ -225,5 +230,5 @@ def _written_by(optimizer: torch.optim.Optimizer) -> List[int]:
     return [tensor.untyped_storage()._cdata for tensor in tensors]
 
 
-def _padded(sizes: Iterable[int]) -> List[int]:
-    return [-(-size // _ALIGNMENT) * _ALIGNMENT for size in sizes]
+def _the(place: Place) -> Place:
+    return place

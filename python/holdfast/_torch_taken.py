@@ -6,7 +6,7 @@ import ctypes
 import os
 import threading
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -78,12 +78,16 @@ class Content(NamedTuple):
 class Taken:
     """A state that was taken, and how it becomes a file."""
 
-    def __init__(self, device: Any, place: Place, content: Content, guards: List[Guard]) -> None:
+    def __init__(self, device: Any, place: Callable[[], Place], content: Content, guards: List[Guard]) -> None:
+        """``place``: asked when a folder is given for the save; by then the one before has let go of the memory."""
         self._device = device
-        self._layout, self._file = place
+        self._place = place
+        self._layout, self._file = Place(Layout([]), None)
         self._content: Optional[Content] = content
         self._guards = guards
         self._start = device.fork()
+        # When what leaves the device has arrived, as far as it is queued.
+        self._queued: List[Any] = []
         self.is_torn = False
         """Something was changed before it was copied, and the save was given up for it."""
         self.is_linked = False
@@ -94,11 +98,36 @@ class Taken:
         """It goes through the file in memory, which nobody else has."""
         return self._file is not None
 
+    def begin(self) -> None:
+        """On the thread that delivers it, before there is a folder for it: it leaves the device, if no save before it has the memory any more."""
+        self._device.work_beside()
+        content = self._content
+        if content is None:
+            raise RuntimeError("it was delivered before")
+        self._layout, self._file = self._place()
+        if not self._guards:
+            # Nobody waits for it; the training has this moment to itself.
+            self._device.wait(self._start)
+        if self._file is not None:
+            self._leave(content, self._file)
+
+    def _leave(self, content: Content, file: KeptFile) -> None:
+        """Has the bytes of all tensors brought into the file in memory: first what an optimizer waits for."""
+        for guard in self._guards:
+            guard.copied = self._queue(file, content, guard.numbers)
+            guard.release()
+        guarded = {number for guard in self._guards for number in guard.numbers}
+        others = [number for number in range(len(content.sources)) if number not in guarded]
+        self._queue(file, content, others[: len(others) // 2])
+        self._queue(file, content, others[len(others) // 2 :])
+
     def cancel(self) -> None:
         """It is not delivered, and nobody waits for that."""
         self._content = None
         for guard in self._guards:
             guard.release()
+        self._device.wait(self._start)
+        self._wait()
 
     def before_step(self, optimizer: Any) -> None:
         for guard in self._guards:
@@ -112,12 +141,12 @@ class Taken:
         """
         content, self._content = self._content, None
         try:
-            self._device.work_beside()
             if content is None:
                 raise RuntimeError("it was delivered before")
-            if not self._guards:
-                # Nobody waits for it; the training has this moment to itself.
-                self._device.wait(self._start)
+            if self._file is None:
+                self._layout, self._file = self._place()
+                if self._file is not None:
+                    self._leave(content, self._file)
             if self._file is None:
                 self._write(path, content)
             else:
@@ -131,16 +160,10 @@ class Taken:
                 guard.release()
 
     def _land(self, content: Content, file: KeptFile) -> bytes:
-        """Brings the bytes of all tensors into the file in memory; returns its end."""
-        guarded = {number for guard in self._guards for number in guard.numbers}
-        for guard in self._guards:
-            guard.copied = self._queue(file, content, guard.numbers)
-            guard.release()
-        others = [number for number in range(len(content.sources)) if number not in guarded]
-        middle = self._queue(file, content, others[: len(others) // 2])
-        last = self._queue(file, content, others[len(others) // 2 :])
+        """Returns when the bytes of all tensors have arrived in the file in memory, with its end."""
+        last = self._queued.pop()
         # Until then the thread that trains gives the device its next work; it shall not have to wait for this one.
-        self._device.wait(middle)
+        self._wait()
         file.begin(self._layout)
         tail = self._layout.tail(pickled(content.state, content.numbers))
         self._device.wait(last)
@@ -154,7 +177,13 @@ class Taken:
             source = content.sources[number]
             if source is not None:
                 copies.extend(file.copies(self._layout.offsets[number], source))
-        return self._device.copy_beside(self._start, copies)
+        event = self._device.copy_beside(self._start, copies)
+        self._queued.append(event)
+        return event
+
+    def _wait(self) -> None:
+        while self._queued:
+            self._device.wait(self._queued.pop())
 
     def _write(self, path: Path, content: Content) -> None:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)

@@ -16,11 +16,12 @@ numbers of Python, NumPy and torch (CPU and CUDA) and the place in the data are 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
-import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, Optional
+from typing import Any, Dict, Iterable, Iterator, Optional, Tuple
 
 import torch
 
@@ -34,6 +35,7 @@ from ._torch_image import Unsuited
 from ._torch_place import place
 from ._torch_staging import Staging, hook
 from ._torch_taken import Taken
+from ._torch_walk import Walk
 
 __all__ = ["Batches", "State", "load", "save", "without_crc"]
 
@@ -60,7 +62,9 @@ class State:
         self._is_looked_at = False
         self._is_got_ready = False
         self._is_in_background = False
-        self._saving: Optional[threading.Thread] = None
+        self._saving: Optional["Future[None]"] = None
+        # One thread for all saves: starting one holds up whoever starts it.
+        self._worker: Optional[ThreadPoolExecutor] = None
         for part in self._parts.values():
             hook(part, "register_step_post_hook", self._after_step)
 
@@ -86,28 +90,31 @@ class State:
         """
         self.wait()
         self._is_in_background = True
-        states = _states_of(self._parts)
         block = run.save(step)
+        states, walk = self._walk()
+        own = _own_state(self._loaders())
+        taken = self._take(states, walk, False) if walk is not None and block.may_enter_later() else None
+        if taken is not None:
+            return self._deliver(taken, own, block, None)
         folder = block.__enter__()
         try:
-            own = _own_state(self._loaders())
-            taken = self._take(states) if block.is_kept and place().rank == 0 else None
+            taken = self._take(states, walk, True) if walk is not None and block.is_kept else None
             if taken is None:
                 _write(folder, states, own)
-            else:
-                self._saving = _begin_delivery(taken, own, block, folder)
         except BaseException:
             if block.__exit__(*sys.exc_info()):
                 return
             raise
-        if self._saving is None:
+        if taken is None:
             block.__exit__(None, None, None)
+        else:
+            self._deliver(taken, own, block, folder)
 
     def wait(self) -> None:
         """Returns when nothing is being saved in the background any more."""
         saving, self._saving = self._saving, None
         if saving is not None:
-            saving.join()
+            saving.exception()
 
     def load(self, folder: Path) -> None:
         """Sets everything to where it was; every rank calls it."""
@@ -117,19 +124,62 @@ class State:
     def _loaders(self) -> Dict[str, Batches]:
         return {} if self.loader is None else {"loader": self.loader}
 
-    def _take(self, states: Dict[str, Any]) -> Optional[Taken]:
+    def _walk(self) -> Tuple[Dict[str, Any], Optional[Walk]]:
+        """The states of all parts; on a device they are being copied already, or may be. None: they are to be written at once."""
+        if not self._is_looked_at and place().rank == 0:
+            with self._at_the_cost_of_time():
+                self._look_at(_states_of(self._parts))
+        walk = self._begin_walk()
+        states: Dict[str, Any] = {}
+        for name, part in self._parts.items():
+            states[name] = plain(part.state_dict(), name)
+            walk = self._go_on(walk, states[name])
+        return states, walk
+
+    def _begin_walk(self) -> Optional[Walk]:
+        with self._at_the_cost_of_time():
+            return None if self._staging is None else self._staging.walk()
+        return None
+
+    def _go_on(self, walk: Optional[Walk], state: Any) -> Optional[Walk]:
+        with self._at_the_cost_of_time():
+            if walk is not None:
+                walk.add(state)
+            return walk
+        return None
+
+    def _take(self, states: Dict[str, Any], walk: Walk, is_given: bool) -> Optional[Taken]:
         """The state as it is now, to be delivered later; None: it is to be written at once."""
+        with self._at_the_cost_of_time():
+            return None if self._staging is None else self._staging.take(states, walk, is_given)
+        return None
+
+    @contextlib.contextmanager
+    def _at_the_cost_of_time(self) -> Iterator[None]:
+        """What goes wrong in the block costs neither the save nor the training."""
         try:
-            self._look_at(states)
-            return None if self._staging is None else self._staging.take(states)
+            yield
         except Unsuited as error:
             log.warning("the state is written before training goes on: %s", error)
             self._stop_staging()
         except Exception:
-            # A mistake of ours costs time, and neither the save nor the training.
             log.exception("the state is written before training goes on")
             self._stop_staging()
-        return None
+
+    def _deliver(self, taken: Taken, own: Dict[str, Any], block: SaveBlock, folder: Optional[Path]) -> None:
+        """In the background; where no thread is to be had for it, at once."""
+        try:
+            block.in_background()
+            self._worker = self._worker or ThreadPoolExecutor(1, "holdfast-save")
+            self._saving = self._worker.submit(_deliver, taken, own, block, folder)
+        except RuntimeError as error:
+            log.warning("training waits while the state is written: %s", error)
+            self._worker = None
+            _deliver(taken, own, block, folder)
+        except BaseException:
+            taken.cancel()
+            block.__exit__(*sys.exc_info())
+            raise
 
     def _stop_staging(self) -> None:
         staging, self._staging = self._staging, None
@@ -167,25 +217,20 @@ class State:
             log.debug("what saves need could not be got ready", exc_info=True)
 
 
-def _begin_delivery(taken: Taken, own: Dict[str, Any], block: SaveBlock, folder: Path) -> threading.Thread:
-    """Returns when it has begun; else nobody waits for it."""
-    thread = threading.Thread(target=_deliver, args=(taken, own, block, folder), name="holdfast-save")
+def _deliver(taken: Taken, own: Dict[str, Any], block: SaveBlock, given: Optional[Path]) -> None:
     try:
-        block.in_background()
-        thread.start()
-    except BaseException:
-        taken.cancel()
-        raise
-    return thread
-
-
-def _deliver(taken: Taken, own: Dict[str, Any], block: SaveBlock, folder: Path) -> None:
-    try:
+        if given is not None:
+            taken.begin()
+        folder = given or block.enter_later(taken.begin)
+        if folder is None:
+            return taken.cancel()
         taken.deliver(folder / _SHARED, block.is_staged)
         # Elsewhere than in memory nothing is linked; then the next one will be, if this one could have been.
         block.tell_linked(taken.is_linked if block.is_staged else taken.is_linkable)
         save(own, folder / _own_file())
     except BaseException as error:
+        with contextlib.suppress(Exception):
+            taken.cancel()
         log.error("step %d could not be saved: %s: %s", block.step, type(error).__name__, error)
         block.__exit__(type(error), error, None)
     else:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -14,7 +15,7 @@ try:
 
     import holdfast.torch
     from holdfast._device import Cuda
-    from test_torch_staging import _copy, differences
+    from staged_training import copy_of, differences
 except ImportError as error:
     raise unittest.SkipTest(f"torch is not installed here: {error}") from None
 
@@ -28,6 +29,10 @@ WIDTH = 8192
 
 
 class OnCuda(unittest.TestCase):
+    @staticmethod
+    def optimizer_of(parameters):
+        return torch.optim.AdamW(parameters, lr=1e-3)
+
     def setUp(self):
         torch.manual_seed(11)
         self.memory = tempfile.mkdtemp(dir="/dev/shm", prefix="holdfast-sdk-")
@@ -42,7 +47,7 @@ class OnCuda(unittest.TestCase):
         self.model = torch.nn.Sequential(
             torch.nn.Linear(WIDTH, WIDTH), torch.nn.BatchNorm1d(WIDTH), torch.nn.Dropout(0.1), torch.nn.Linear(WIDTH, WIDTH), torch.nn.Linear(WIDTH, WIDTH)
         ).cuda()
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
+        self.optimizer = self.optimizer_of(self.model.parameters())
         self.state = holdfast.torch.State(model=self.model, optimizer=self.optimizer)
         self.train()
         self.state._staging.wait()
@@ -70,7 +75,7 @@ class OnCuda(unittest.TestCase):
         self.addCleanup(patch.stop)
 
     def now(self):
-        return {name: _copy(part.state_dict()) for name, part in self.state._parts.items()}
+        return {name: copy_of(part.state_dict()) for name, part in self.state._parts.items()}
 
     def differences(self, expected):
         folder = Path(self.memory) / f"save-{self.supervisor.expect('saved')['save']}"
@@ -80,16 +85,18 @@ class OnCuda(unittest.TestCase):
         shutil.rmtree(folder)
         return found
 
-    def saves_while_it_trains(self, count=4):
+    def saves_while_it_trains(self, count=4, train=None):
         found = []
         for step in range(count):
             expected = self.now()
             self.state.async_save(self.run_, step)
-            self.train(12)
+            (train or self.train)(12)
             found.append(self.differences(expected))
             self.assertTrue(self.state._staging._file.is_free)
         return found
 
+
+class WhileItTrains(OnCuda):
     def test_with_a_copy_on_the_device_every_save_is_what_was_there(self):
         self.assertEqual(self.saves_while_it_trains(), [[]] * 4)
 
@@ -128,6 +135,81 @@ class OnCuda(unittest.TestCase):
         self.state.load(folder)
         self.train(4)
         self.assertEqual(differences(_on_cuda(twin), _on_cuda(self.now())), [])
+
+
+class WithGraphs(OnCuda):
+    @staticmethod
+    def optimizer_of(parameters):
+        # One that a graph takes without its being told so.
+        return torch.optim.SGD(parameters, lr=1e-3, momentum=0.9)
+
+    def captured(self):
+        """A step that can be replayed."""
+        inputs = torch.randn(16, WIDTH, device="cuda")
+
+        def step():
+            self.model(inputs).square().mean().backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                step()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            step()
+        return graph
+
+    def test_steps_that_are_replayed_tear_no_save(self):
+        self.without_room()
+        graph = self.captured()
+        self.assertEqual(self.saves_while_it_trains(3, lambda count: [graph.replay() for _ in range(count)]), [[]] * 3)
+
+    def deliver_while_a_graph_is_captured(self):
+        """Whether the graph can be replayed."""
+        is_capturing = threading.Event()
+        give = self.supervisor.answers["begin"]
+        self.supervisor.answers["begin"] = lambda message: (is_capturing.wait(60), give(message))[1]
+        numbers = torch.ones(1 << 20, device="cuda")
+        graph = torch.cuda.CUDAGraph()
+        self.state.async_save(self.run_, 1)
+        with torch.cuda.graph(graph):
+            twice = numbers * 2
+            is_capturing.set()
+            self.state.wait()
+            more = twice + 1
+        graph.replay()
+        return torch.equal(more, torch.full_like(numbers, 3))
+
+    def test_a_save_that_is_delivered_while_a_graph_is_captured_spoils_neither(self):
+        expected = self.now()
+        self.assertTrue(self.deliver_while_a_graph_is_captured())
+        self.assertEqual(self.differences(expected), [])
+
+    def test_nor_does_one_without_locked_memory(self):
+        self.state._staging._file.close()
+        self.state._staging._file = None
+        expected = self.now()
+        self.assertTrue(self.deliver_while_a_graph_is_captured())
+        self.assertEqual(self.differences(expected), [])
+
+    def test_nor_does_memory_that_is_made_ready_meanwhile(self):
+        self.assertEqual(self.saves_while_it_trains(1), [[]])
+        staging = self.state._staging
+        graph = torch.cuda.CUDAGraph()
+        numbers = torch.ones(1 << 20, device="cuda")
+        with torch.cuda.graph(graph):
+            twice = numbers * 2
+            before, staging._file = staging._file, None
+            staging._prepare(staging._layout, before)
+            staging.wait()
+            more = twice + 1
+        graph.replay()
+        self.assertTrue(torch.equal(more, torch.full_like(numbers, 3)))
+        self.assertEqual(self.saves_while_it_trains(1), [[]])
 
 
 def _on_cuda(value):

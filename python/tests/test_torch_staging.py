@@ -7,92 +7,15 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from fake_supervisor import FakeSupervisor, attach
-
 try:
     import torch
 
     import holdfast.torch
     from holdfast import _kept_file
-    from holdfast._torch_image import Layout, pickled
     from slow_device import SlowDevice
+    from staged_training import Staged, Training, copy_of, differences
 except ImportError as error:
     raise unittest.SkipTest(f"torch is not installed here: {error}") from None
-
-
-class Training:
-    """A model with running statistics, its optimizer, and a supervisor that keeps what is handed over until it is told to let it go."""
-
-    def __init__(self, test, device, reserved="the folder beside the saves", width=300):
-        torch.manual_seed(7)
-        self.supervisor = FakeSupervisor()
-        hello = self.supervisor.answers["hello"]
-        self.supervisor.answers["hello"] = lambda message: {**hello(message), "reserves": True}
-        self.supervisor.answers["reserve"] = lambda _: {"type": "reserved", "path": self.reserved, "reason": "there is no room"}
-        self.reserved = os.path.join(self.supervisor.folder, "kept") if reserved == "the folder beside the saves" else reserved
-        if self.reserved is not None:
-            os.makedirs(self.reserved, exist_ok=True)
-        self.device = device
-        self.run = attach(self.supervisor)
-        patch = mock.patch("holdfast.torch.device_of", return_value=device)
-        patch.start()
-        test.addCleanup(patch.stop)
-        self.model = torch.nn.Sequential(torch.nn.Linear(width, 64), torch.nn.BatchNorm1d(64), torch.nn.Linear(64, 3))
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=0.1)
-        self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, 3, 0.5)
-        self.state = holdfast.torch.State(model=self.model, optimizer=self.optimizer, scheduler=self.scheduler)
-        self.train()
-        # Everything that is got ready after the first step is ready.
-        if self.state._staging is not None:
-            self.state._staging.wait()
-
-    def backward(self):
-        self.model.train()(torch.randn(8, self.model[0].in_features)).square().sum().backward()
-
-    def train(self):
-        self.backward()
-        self.optimizer.step()
-        self.optimizer.zero_grad()
-        self.scheduler.step()
-
-    def now(self):
-        return {name: _copy(part.state_dict()) for name, part in self.state._parts.items()}
-
-    def handed_over(self):
-        """The folder of the next save that is handed over."""
-        save = self.supervisor.expect("saved")["save"]
-        return Path(self.supervisor.folder) / f"save-{save}"
-
-
-def _copy(value):
-    if isinstance(value, torch.Tensor):
-        return value.detach().clone()
-    if isinstance(value, dict):
-        return {key: _copy(one) for key, one in value.items()}
-    return [_copy(one) for one in value] if isinstance(value, (list, tuple)) else value
-
-
-def differences(one, other, name="state"):
-    """Where two states are not the same."""
-    if isinstance(one, torch.Tensor):
-        return [] if torch.equal(one, other) and one.dtype == other.dtype else [name]
-    if isinstance(one, dict):
-        assert list(one) == list(other), (list(one), list(other))
-        return [found for key in one for found in differences(one[key], other[key], f"{name}[{key!r}]")]
-    if isinstance(one, (list, tuple)):
-        return [found for number, (a, b) in enumerate(zip(one, other)) for found in differences(a, b, f"{name}[{number}]")]
-    return [] if one == other else [name]
-
-
-class Staged(unittest.TestCase):
-    def saved(self, folder):
-        return torch.load(folder / "state.pt", weights_only=True)
-
-    def same(self, training, expected):
-        folder = training.handed_over()
-        self.assertEqual(differences(expected, self.saved(folder)), [])
-        self.assertTrue((folder / "rank-0.pt").exists())
-        return folder
 
 
 class ACopyOnTheDevice(Staged):
@@ -149,7 +72,7 @@ class ACopyOnTheDevice(Staged):
             training.state.async_save(training.run, step)
             shutil.rmtree(self.same(training, expected))
 
-    def test_a_save_that_goes_to_another_file_system_gets_a_copy(self):
+    def test_a_save_that_goes_to_another_file_system_gets_acopy_of(self):
         if not os.path.isdir("/dev/shm"):
             self.skipTest("there is no /dev/shm")
         with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="holdfast-sdk-") as memory:
@@ -239,7 +162,7 @@ class BesideTheTraining(Staged):
         second.step()
         state._staging.wait()
         training.train()
-        expected = {name: _copy(part.state_dict()) for name, part in state._parts.items()}
+        expected = {name: copy_of(part.state_dict()) for name, part in state._parts.items()}
         training.device.pause()
         state.async_save(training.run, 1)
         # What no optimizer writes was copied on the device; the copy of the first optimizer's tensors is the first that leaves it.
@@ -298,164 +221,117 @@ class BesideTheTraining(Staged):
         shutil.rmtree(training.handed_over())
         self.not_relied_on(training)
 
-    def test_nobody_waits_for_a_save_that_could_not_begin(self):
-        training = Training(self, SlowDevice(room=4096))
-        with mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):
-            with self.assertRaisesRegex(RuntimeError, "new thread"):
-                training.state.async_save(training.run, 1)
-        self.assertIn("new thread", training.supervisor.expect("failed")["reason"])
-        training.train()
-        training.run.finish()
-
-
-class TheMemory(Staged):
-    def test_a_save_that_stays_where_it_is_written_gets_a_copy_that_others_may_read(self):
-        training = Training(self, SlowDevice())
-        give = training.supervisor.answers["begin"]
-        training.supervisor.answers["begin"] = lambda message: {**give(message), "mark": None}
-        expected = training.now()
-        training.state.async_save(training.run, 1)
-        written = (self.same(training, expected) / "state.pt").stat()
-        mask = os.umask(0)
-        os.umask(mask)
-        self.assertEqual([written.st_nlink, written.st_mode & 0o777], [1, 0o666 & ~mask])
-
-    def test_the_supervisor_is_told_when_saves_are_made_of_it(self):
-        training = Training(self, SlowDevice())
-        for step in range(2):
-            training.state.async_save(training.run, step)
-            training.state.wait()
-            shutil.rmtree(training.supervisor.folder + f"/save-{step + 1}")
-        self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(2)], [True, True])
-
-    def test_a_save_that_went_to_the_disk_says_nothing_about_the_next(self):
-        training = Training(self, SlowDevice())
-        give = training.supervisor.answers["begin"]
-        training.supervisor.answers["begin"] = lambda message: {**give(message), "mark": None}
-        for step in range(2):
-            training.state.async_save(training.run, step)
-            training.state.wait()
-        self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(2)], [True, True])
-
-    def test_a_save_that_could_not_be_made_of_it_is_told_to_the_next(self):
-        training = Training(self, SlowDevice())
-        for step in range(3):
-            training.state.async_save(training.run, step)
-            training.state.wait()
-        self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(3)], [True, True, False])
-        # The next ones find no room in memory and go to the disk, through the file once it is free again.
-        shutil.rmtree(training.supervisor.folder + "/save-1")
-        give = training.supervisor.answers["begin"]
-        training.supervisor.answers["begin"] = lambda message: {**give(message), "mark": None}
-        for step in range(3, 5):
-            training.state.async_save(training.run, step)
-            training.state.wait()
-        self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(2)], [False, True])
-
-    def test_it_is_given_back_by_whoever_writes_the_files_of_a_save_themselves(self):
-        training = Training(self, SlowDevice())
-        for step in range(2):
-            with training.run.save(step) as folder:
-                training.state.save(folder)
-            training.train()
-        self.assertEqual([training.supervisor.expect("reserve")["bytes"] > 0, training.supervisor.expect("reserve")["bytes"]], [True, 0])
-        self.assertIsNone(training.state._staging)
-
-    def test_a_second_state_leaves_it_to_the_first(self):
-        training = Training(self, SlowDevice())
-        with self.assertLogs("holdfast", "WARNING") as told:
-            other = holdfast.torch.State(model=training.model, optimizer=training.optimizer)
-            training.train()
-        self.assertIn("another state of this process", told.output[0])
-        for state in (other, training.state):
-            expected = {name: _copy(part.state_dict()) for name, part in state._parts.items()}
-            state.async_save(training.run, 1)
-            state.wait()
-            self.assertEqual((self.same(training, expected) / "state.pt").stat().st_nlink, 1 if state is other else 2)
-
-    def test_a_state_that_moves_to_another_device_gives_it_back_and_is_written_as_ever(self):
-        training = Training(self, SlowDevice())
-        with mock.patch.object(holdfast._torch_staging, "kept_in", side_effect=holdfast._torch_image.Unsuited("it has moved")):
-            with self.assertLogs("holdfast", "WARNING"):
-                training.state.async_save(training.run, 1)
-        self.assertEqual([training.supervisor.expect("reserve")["bytes"] > 0, training.supervisor.expect("reserve")["bytes"]], [True, 0])
-        self.assertEqual(training.device.locked_ranges, {})
-
-    def test_an_optimizer_that_only_looks_like_one_is_as_good_as_none(self):
-        class Wrapper(torch.optim.Optimizer):
-            def __init__(self, inner):
-                self.inner = inner
-
-            def state_dict(self):
-                return self.inner.state_dict()
-
-        training = Training(self, SlowDevice(room=0))
-        training.state._stop_staging()
-        state = holdfast.torch.State(model=training.model, optimizer=Wrapper(training.optimizer))
-        state.async_save(training.run, 1)
-        state.wait()
-        training.handed_over()
-
-
-class WithoutTheFile(Staged):
-    def test_no_memory_to_be_had_is_told_once_and_the_save_takes_a_slower_way(self):
-        with self.assertLogs("holdfast", "WARNING") as logged:
-            training = Training(self, SlowDevice(), reserved=None)
-            for step in range(2):
-                training.device.pause()
-                expected = training.now()
-                training.state.async_save(training.run, step)
-                training.train()
-                training.device.resume()
-                self.same(training, expected)
-        self.assertEqual(["there is no room" in line for line in logged.output], [True])
-
-    def test_memory_that_may_not_be_locked_is_told_once_and_given_back(self):
-        with mock.patch.object(_kept_file, "PIECE_BYTES", 4096), self.assertLogs("holdfast", "WARNING") as logged:
-            training = Training(self, SlowDevice(locks=10_000))
-            for step in range(2):
-                expected = training.now()
-                training.state.async_save(training.run, step)
-                training.train()
-                self.same(training, expected)
-        self.assertEqual(len(logged.output), 1)
-        self.assertIn("could not be locked", logged.output[0])
-        self.assertEqual((training.device.locked_ranges, os.listdir(training.reserved)), ({}, []))
-
-    def test_larger_tensors_than_the_buffer_come_in_pieces(self):
-        with mock.patch("holdfast._torch_taken._BUFFER_BYTES", 1000), self.assertLogs("holdfast", "WARNING"):
-            training = Training(self, SlowDevice(), reserved=None)
+    def test_a_save_that_no_thread_is_to_be_had_for_is_delivered_before_training_goes_on(self):
+        for room in (1 << 40, 4096):
+            training = Training(self, SlowDevice(room=room))
             expected = training.now()
-            training.state.async_save(training.run, 1)
+            with mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):
+                with self.assertLogs("holdfast", "WARNING") as told:
+                    training.state.async_save(training.run, 1)
+            self.assertIn("new thread", told.output[-1])
+            shutil.rmtree(self.same(training, expected))
+            training.train()
+            expected = training.now()
+            training.state.async_save(training.run, 2)
             self.same(training, expected)
+            training.run.finish()
 
-    def test_without_any_room_the_state_is_written_before_training_goes_on(self):
-        with self.assertLogs("holdfast", "WARNING") as logged:
-            training = Training(self, SlowDevice(room=0), reserved=None)
-            for step in range(2):
-                expected = training.now()
-                training.state.async_save(training.run, step)
-                self.assertIsNone(training.state._saving)
+
+class BeforeThereIsAFolder(Staged):
+    """The supervisor is asked for it when the bytes are on their way."""
+
+    def setUp(self):
+        self.may_answer = threading.Event()
+        self.addCleanup(self.may_answer.set)
+
+    def training(self, room):
+        """Its supervisor gives no folder before it may."""
+        training = Training(self, SlowDevice(room=room))
+        give = training.supervisor.answers["begin"]
+
+        def answer(message):
+            self.assertTrue(self.may_answer.wait(60))
+            return give(message)
+
+        training.supervisor.answers["begin"] = answer
+        return training
+
+    def test_training_goes_on(self):
+        for room in (1 << 40, 4096):
+            self.may_answer.clear()
+            training = self.training(room)
+            expected = training.now()
+            training.run._on_push({"type": "save", "at": None})
+            self.assertTrue(training.run.step(1))
+            training.state.async_save(training.run, 1)
+            training.train()
+            training.train()
+            self.assertFalse(training.run.step(2))
+            self.may_answer.set()
+            self.assertEqual((self.same(training, expected) / "state.pt").stat().st_nlink, 2)
+
+    def test_the_first_part_is_copied_before_the_next_is_looked_at(self):
+        training = Training(self, SlowDevice())
+        seen = []
+        copy_now = training.device.copy_now
+        training.device.copy_now = lambda copies: (copy_now(copies), seen.append("copied"))
+        inner = training.optimizer.state_dict
+        with mock.patch.object(training.optimizer, "state_dict", lambda: (seen.append("looked at"), inner())[1]):
+            training.state.async_save(training.run, 1)
+        self.assertEqual(seen[:2], ["copied", "looked at"])
+
+    def test_none_at_all_costs_the_save_alone(self):
+        for room in (1 << 40, 4096):
+            training = Training(self, SlowDevice(room=room))
+            give = training.supervisor.answers["begin"]
+            training.supervisor.answers["begin"] = lambda message: {"type": "refused", "step": message["step"], "reason": "the disk is full"}
+            with self.assertLogs("holdfast", "WARNING") as told:
+                training.state.async_save(training.run, 1)
                 training.train()
-                self.same(training, expected)
-        self.assertEqual(len(logged.output), 2)
-        self.assertIn("training waits", logged.output[1])
+                training.state.wait()
+            self.assertIn("no save at step 1: the disk is full", told.output[-1])
+            training.supervisor.answers["begin"] = give
+            expected = training.now()
+            training.state.async_save(training.run, 2)
+            training.train()
+            self.assertEqual((self.same(training, expected) / "state.pt").stat().st_nlink, 2)
+            training.run.finish()
 
-    def test_a_state_on_the_host_is_handed_over_as_ever(self):
-        training = Training(self, None)
-        expected = training.now()
+    def test_without_room_training_waits_as_long_as_the_save_before_has_the_memory(self):
+        training = Training(self, SlowDevice(room=4096))
+        give = training.supervisor.answers["begin"]
         training.state.async_save(training.run, 1)
-        self.assertIsNone(training.state._saving)
+        before = training.handed_over()
+        # As the supervisor does it: the next folder when the one before is sealed and gone.
+        training.supervisor.answers["begin"] = lambda message: (shutil.rmtree(before), give(message))[1]
+        training.train()
+        expected = training.now()
+        training.device.pause()
+        training.state.async_save(training.run, 2)
+        training.device.resume()
+        training.train()
+        self.assertEqual((self.same(training, expected) / "state.pt").stat().st_nlink, 2)
+
+    def test_a_save_that_was_due_and_does_not_follow_is_told(self):
+        training = Training(self, SlowDevice())
+        training.run._on_push({"type": "save", "at": None})
+        self.assertTrue(training.run.step(1))
+        self.assertTrue(training.run.step(1))
+        self.assertFalse(training.run.step(2))
+        self.assertEqual(training.supervisor.expect("begin")["step"], 1)
+        self.assertIn("no save followed at step 1", training.supervisor.expect("failed")["reason"])
+        expected = training.now()
+        training.state.async_save(training.run, 3)
         self.same(training, expected)
 
-    def test_what_cannot_be_laid_out_is_written_by_torch_itself(self):
+    def test_a_save_of_another_step_than_the_one_that_was_due_is_kept_and_the_other_told(self):
         training = Training(self, SlowDevice())
-        odd = {"sparse": torch.eye(3).to_sparse()}
-        training.state._parts["odd"] = mock.Mock(state_dict=lambda: odd)
-        with self.assertLogs("holdfast", "WARNING") as logged:
-            training.state.async_save(training.run, 1)
-        self.assertIn("sparse", logged.output[0])
-        self.assertTrue(torch.equal(self.saved(training.handed_over())["odd"]["sparse"].to_dense(), torch.eye(3)))
+        training.run._on_push({"type": "save", "at": None})
+        self.assertTrue(training.run.step(1))
+        expected = training.now()
+        training.state.async_save(training.run, 2)
+        self.assertEqual([training.supervisor.expect("begin")["step"], training.supervisor.expect("failed")["save"]], [1, "1"])
+        self.same(training, expected)
 
 
 class InTheBackground(Staged):
@@ -502,6 +378,7 @@ class InTheBackground(Staged):
         training = Training(self, SlowDevice())
         training.device.pause()
         training.state.async_save(training.run, 1)
+        training.supervisor.expect("begin")
         for save in Path(training.supervisor.folder).glob("save-*"):
             shutil.rmtree(save)
         with self.assertLogs("holdfast", "ERROR") as logged:
@@ -530,31 +407,6 @@ class InTheBackground(Staged):
             expected = training.now()
             training.state.async_save(training.run, 1)
         self.same(training, expected)
-
-
-class TheFile(unittest.TestCase):
-    def test_it_may_be_larger_than_four_gigabytes(self):
-        with tempfile.TemporaryDirectory(prefix="holdfast-sdk-") as folder:
-            layout = Layout([5 << 30, 12, 5 << 30, 8])
-            path = os.path.join(folder, "state.pt")
-            values = [torch.arange(3.0), torch.arange(8, dtype=torch.uint8)]
-            with open(path, "wb") as file:
-                for at, header in layout.headers:
-                    file.seek(at)
-                    file.write(header)
-                for number, value in zip((1, 3), values):
-                    file.seek(layout.offsets[number])
-                    file.write(bytes(value.untyped_storage().tolist()))
-                file.seek(layout.end)
-                numbers = {value.untyped_storage()._cdata: number for value, number in zip(values, (1, 3))}
-                file.write(layout.tail(pickled({"a": values[0], "b": values[1]}, numbers)))
-            loaded = torch.load(path, weights_only=True, mmap=True)
-            self.assertEqual([loaded["a"].tolist(), loaded["b"].tolist()], [value.tolist() for value in values])
-
-    def test_every_tensor_lies_where_devices_like_it(self):
-        layout = Layout([1, 0, 4097, 512, 3])
-        self.assertEqual([offset % 512 for offset in layout.offsets], [0] * 5)
-        self.assertEqual(layout.end % 4096, 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,195 @@
+import os
+import shutil
+import tempfile
+import unittest
+from unittest import mock
+
+try:
+    import torch
+
+    import holdfast.torch
+    from holdfast import _kept_file
+    from holdfast._torch_image import Layout, pickled
+    from slow_device import SlowDevice
+    from staged_training import Staged, Training, copy_of
+except ImportError as error:
+    raise unittest.SkipTest(f"torch is not installed here: {error}") from None
+
+
+class TheMemory(Staged):
+    def test_a_save_that_stays_where_it_is_written_gets_a_copy_that_others_may_read(self):
+        training = Training(self, SlowDevice())
+        give = training.supervisor.answers["begin"]
+        training.supervisor.answers["begin"] = lambda message: {**give(message), "mark": None}
+        expected = training.now()
+        training.state.async_save(training.run, 1)
+        written = (self.same(training, expected) / "state.pt").stat()
+        mask = os.umask(0)
+        os.umask(mask)
+        self.assertEqual([written.st_nlink, written.st_mode & 0o777], [1, 0o666 & ~mask])
+
+    def test_the_supervisor_is_told_when_saves_are_made_of_it(self):
+        training = Training(self, SlowDevice())
+        for step in range(2):
+            training.state.async_save(training.run, step)
+            training.state.wait()
+            shutil.rmtree(training.supervisor.folder + f"/save-{step + 1}")
+        self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(2)], [True, True])
+
+    def test_a_save_that_went_to_the_disk_says_nothing_about_the_next(self):
+        training = Training(self, SlowDevice())
+        give = training.supervisor.answers["begin"]
+        training.supervisor.answers["begin"] = lambda message: {**give(message), "mark": None}
+        for step in range(2):
+            training.state.async_save(training.run, step)
+            training.state.wait()
+        self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(2)], [True, True])
+
+    def test_a_save_that_could_not_be_made_of_it_is_told_to_the_next(self):
+        training = Training(self, SlowDevice())
+        for step in range(3):
+            training.state.async_save(training.run, step)
+            training.state.wait()
+        self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(3)], [True, True, False])
+        # The next ones find no room in memory and go to the disk, through the file once it is free again.
+        shutil.rmtree(training.supervisor.folder + "/save-1")
+        give = training.supervisor.answers["begin"]
+        training.supervisor.answers["begin"] = lambda message: {**give(message), "mark": None}
+        for step in range(3, 5):
+            training.state.async_save(training.run, step)
+            training.state.wait()
+        self.assertEqual([training.supervisor.expect("begin")["linked"] for _ in range(2)], [False, True])
+
+    def test_it_is_given_back_by_whoever_writes_the_files_of_a_save_themselves(self):
+        training = Training(self, SlowDevice())
+        for step in range(2):
+            with training.run.save(step) as folder:
+                training.state.save(folder)
+            training.train()
+        self.assertEqual([training.supervisor.expect("reserve")["bytes"] > 0, training.supervisor.expect("reserve")["bytes"]], [True, 0])
+        self.assertIsNone(training.state._staging)
+
+    def test_a_second_state_leaves_it_to_the_first(self):
+        training = Training(self, SlowDevice())
+        with self.assertLogs("holdfast", "WARNING") as told:
+            other = holdfast.torch.State(model=training.model, optimizer=training.optimizer)
+            training.train()
+        self.assertIn("another state of this process", told.output[0])
+        for state in (other, training.state):
+            expected = {name: copy_of(part.state_dict()) for name, part in state._parts.items()}
+            state.async_save(training.run, 1)
+            state.wait()
+            self.assertEqual((self.same(training, expected) / "state.pt").stat().st_nlink, 1 if state is other else 2)
+
+    def test_a_state_that_moves_to_another_device_gives_it_back_and_is_written_as_ever(self):
+        training = Training(self, SlowDevice())
+        with mock.patch.object(holdfast._torch_walk, "meet", side_effect=holdfast._torch_image.Unsuited("it has moved")):
+            with self.assertLogs("holdfast", "WARNING"):
+                training.state.async_save(training.run, 1)
+        self.assertEqual([training.supervisor.expect("reserve")["bytes"] > 0, training.supervisor.expect("reserve")["bytes"]], [True, 0])
+        self.assertEqual(training.device.locked_ranges, {})
+
+    def test_an_optimizer_that_only_looks_like_one_is_as_good_as_none(self):
+        class Wrapper(torch.optim.Optimizer):
+            def __init__(self, inner):
+                self.inner = inner
+
+            def state_dict(self):
+                return self.inner.state_dict()
+
+        training = Training(self, SlowDevice(room=0))
+        training.state._stop_staging()
+        state = holdfast.torch.State(model=training.model, optimizer=Wrapper(training.optimizer))
+        state.async_save(training.run, 1)
+        state.wait()
+        training.handed_over()
+
+
+class WithoutTheFile(Staged):
+    def test_no_memory_to_be_had_is_told_once_and_the_save_takes_a_slower_way(self):
+        with self.assertLogs("holdfast", "WARNING") as logged:
+            training = Training(self, SlowDevice(), reserved=None)
+            for step in range(2):
+                training.device.pause()
+                expected = training.now()
+                training.state.async_save(training.run, step)
+                training.train()
+                training.device.resume()
+                self.same(training, expected)
+        self.assertEqual(["there is no room" in line for line in logged.output], [True])
+
+    def test_memory_that_may_not_be_locked_is_told_once_and_given_back(self):
+        with mock.patch.object(_kept_file, "PIECE_BYTES", 4096), self.assertLogs("holdfast", "WARNING") as logged:
+            training = Training(self, SlowDevice(locks=10_000))
+            for step in range(2):
+                expected = training.now()
+                training.state.async_save(training.run, step)
+                training.train()
+                self.same(training, expected)
+        self.assertEqual(len(logged.output), 1)
+        self.assertIn("could not be locked", logged.output[0])
+        self.assertEqual((training.device.locked_ranges, os.listdir(training.reserved)), ({}, []))
+
+    def test_larger_tensors_than_the_buffer_come_in_pieces(self):
+        with mock.patch("holdfast._torch_taken._BUFFER_BYTES", 1000), self.assertLogs("holdfast", "WARNING"):
+            training = Training(self, SlowDevice(), reserved=None)
+            expected = training.now()
+            training.state.async_save(training.run, 1)
+            self.same(training, expected)
+
+    def test_without_any_room_the_state_is_written_before_training_goes_on(self):
+        with self.assertLogs("holdfast", "WARNING") as logged:
+            training = Training(self, SlowDevice(room=0), reserved=None)
+            for step in range(2):
+                expected = training.now()
+                training.state.async_save(training.run, step)
+                self.assertIsNone(training.state._saving)
+                training.train()
+                self.same(training, expected)
+        self.assertEqual(len(logged.output), 2)
+        self.assertIn("training waits", logged.output[1])
+
+    def test_a_state_on_the_host_is_handed_over_as_ever(self):
+        training = Training(self, None)
+        expected = training.now()
+        training.state.async_save(training.run, 1)
+        self.assertIsNone(training.state._saving)
+        self.same(training, expected)
+
+    def test_what_cannot_be_laid_out_is_written_by_torch_itself(self):
+        training = Training(self, SlowDevice())
+        odd = {"sparse": torch.eye(3).to_sparse()}
+        training.state._parts["odd"] = mock.Mock(state_dict=lambda: odd)
+        with self.assertLogs("holdfast", "WARNING") as logged:
+            training.state.async_save(training.run, 1)
+        self.assertIn("sparse", logged.output[0])
+        self.assertTrue(torch.equal(self.saved(training.handed_over())["odd"]["sparse"].to_dense(), torch.eye(3)))
+
+
+class TheFile(unittest.TestCase):
+    def test_it_may_be_larger_than_four_gigabytes(self):
+        with tempfile.TemporaryDirectory(prefix="holdfast-sdk-") as folder:
+            layout = Layout([5 << 30, 12, 5 << 30, 8])
+            path = os.path.join(folder, "state.pt")
+            values = [torch.arange(3.0), torch.arange(8, dtype=torch.uint8)]
+            with open(path, "wb") as file:
+                for at, header in layout.headers:
+                    file.seek(at)
+                    file.write(header)
+                for number, value in zip((1, 3), values):
+                    file.seek(layout.offsets[number])
+                    file.write(bytes(value.untyped_storage().tolist()))
+                file.seek(layout.end)
+                numbers = {value.untyped_storage()._cdata: number for value, number in zip(values, (1, 3))}
+                file.write(layout.tail(pickled({"a": values[0], "b": values[1]}, numbers)))
+            loaded = torch.load(path, weights_only=True, mmap=True)
+            self.assertEqual([loaded["a"].tolist(), loaded["b"].tolist()], [value.tolist() for value in values])
+
+    def test_every_tensor_lies_where_devices_like_it(self):
+        layout = Layout([1, 0, 4097, 512, 3])
+        self.assertEqual([offset % 512 for offset in layout.offsets], [0] * 5)
+        self.assertEqual(layout.end % 4096, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
