@@ -3,6 +3,7 @@ import os
 import threading
 import unittest
 from pathlib import Path
+from time import monotonic
 
 import holdfast
 from fake_supervisor import FakeSupervisor, attach, await_loss, hear
@@ -275,6 +276,38 @@ class Attached(unittest.TestCase):
         run._look_closer()
         self.assertFalse(run.step(1))
         self.assertTrue(run.step(2))
+
+    def test_what_a_rank_waits_for_the_others_with_its_folder_in_hand_is_told_apart_from_writing(self):
+        class Slow:
+            every, is_agreeing = 1, False
+
+            def is_due(self, step, is_asked):
+                return False
+
+            def tell_coming(self, step):
+                pass
+
+            def is_for_all(self, step, given):
+                until = monotonic() + 0.02
+                while monotonic() < until:
+                    pass
+                return True
+
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor, RANK="0", WORLD_SIZE="2")
+        run._together = Slow()
+        self.assertTrue(run.step(1))
+        with run.save(1) as folder:
+            (folder / "state").write_text("x")
+        self.assertGreaterEqual(supervisor.expect("saved")["waitedMs"], 20)
+
+    def test_a_rank_that_is_alone_has_waited_for_nobody(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertTrue(run.step(1))
+        with run.save(1):
+            pass
+        self.assertNotIn("waitedMs", supervisor.expect("saved"))
 
     def test_who_attaches_again_gets_the_same_run(self):
         supervisor = FakeSupervisor(every_steps=1)

@@ -185,7 +185,7 @@ export class Life implements SdkListener, SaveEvents {
         this.#begin(rank, message.step);
         break;
       case 'saved':
-        this.desk.handOver(rank, message.save, message.stallMs);
+        this.desk.handOver(rank, message.save, message);
         break;
       case 'failed':
         this.desk.fail(rank, message.save, message.reason);

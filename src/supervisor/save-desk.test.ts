@@ -12,6 +12,8 @@ import type { Rank } from './sdk/server.ts';
 import { Sealer } from './sealing/sealer.ts';
 import { makeImage } from './staging/image.ts';
 
+const UNTOLD = { stallMs: null, waitedMs: 0 };
+
 let folder: ReturnType<typeof tempFolder>;
 let store: OpenStore;
 let sealer: Sealer;
@@ -125,7 +127,7 @@ describe('the stall of a save', { timeout: 30_000 }, () => {
     desk.begin(rank, 5);
     const { save, path } = await given();
     writeFileSync(join(path, 'state'), 'everything');
-    desk.handOver(rank, save, told);
+    desk.handOver(rank, save, { stallMs: told, waitedMs: 0 });
     await desk.idle();
     const [{ stallMs, writeMs } = { stallMs: -1, writeMs: -1 }] = timings;
     expect(stallMs).toBe(expected(writeMs));
@@ -137,10 +139,30 @@ describe('the stall of a save', { timeout: 30_000 }, () => {
     for (const rank of ranks) desk.begin(rank, 5);
     const { save, path } = await given();
     writeFileSync(join(path, 'state'), 'everything');
-    desk.handOver(ranks[0], save, null);
-    desk.handOver(ranks[1], save, 0);
+    desk.handOver(ranks[0], save, UNTOLD);
+    desk.handOver(ranks[1], save, { stallMs: 0, waitedMs: 0 });
     await desk.idle();
     expect(timings).toMatchObject([{ step: 5, stallMs: expect.toSatisfy((ms: number) => ms > 0) as number }]);
+  });
+});
+
+describe('the time that a save took to write', { timeout: 30_000 }, () => {
+  it.each([
+    ['is what it took the slowest rank, without its waiting for the others', [0, 1e9], (stallMs: number) => stallMs],
+    ['is nothing where all that they did was wait', [1e9, 1e9], () => 0],
+  ])('%s', async (_, waited, wanted) => {
+    const ranks = [makeRank(0), makeRank(1, [])] as const;
+    const desk = await makeDesk(...ranks);
+    for (const rank of ranks) desk.begin(rank, 5);
+    const { save, path } = await given();
+    writeFileSync(join(path, 'state'), 'everything');
+    desk.handOver(ranks[0], save, { stallMs: null, waitedMs: waited[0] ?? 0 });
+    desk.handOver(ranks[1], save, { stallMs: 0, waitedMs: waited[1] ?? 0 });
+    await desk.idle();
+    // The trainer stood still all the while, also while it waited.
+    const [{ stallMs, writeMs } = { stallMs: -1, writeMs: -1 }] = timings;
+    expect(stallMs).toBeGreaterThan(0);
+    expect(writeMs).toBe(wanted(stallMs));
   });
 });
 
@@ -154,7 +176,7 @@ describe('whoever else has a part in a save', { timeout: 30_000 }, () => {
     const { save, path } = await given();
     expect(announced[0]?.isAwaited()).toBe(false);
     writeFileSync(join(path, 'state'), 'everything');
-    for (const rank of ranks) desk.handOver(rank, save, null);
+    for (const rank of ranks) desk.handOver(rank, save, UNTOLD);
     for (const rank of ranks) desk.begin(rank, 6);
     expect(announced.map(({ step }) => step)).toEqual([5, 6]);
     expect(announced[1]?.isAwaited()).toBe(true);
@@ -173,7 +195,7 @@ describe('who begins a save', { timeout: 30_000 }, () => {
     const { save, path } = await given();
     writeFileSync(join(path, 'state'), 'everything');
     said.length = 0;
-    desk.handOver(rank, save, null);
+    desk.handOver(rank, save, UNTOLD);
     return desk;
   }
 

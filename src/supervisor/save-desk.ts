@@ -12,14 +12,27 @@ import { dropImage, hasHandedOver, markOf } from './staging/image.ts';
 export interface SaveTimings {
   readonly step: number;
   readonly bytes: number;
-  /** From the folder's being given to the last rank's handing over. */
+  /** From the folder's being given to the handing over, without what ranks waited for each other; of the slowest. */
   readonly writeMs: number;
-  /** How much of it the trainer stood still: all of it, unless the ranks say otherwise; that of the slowest. */
+  /** How long the trainer stood still for it: all the while, unless the ranks say otherwise; that of the slowest. */
   readonly stallMs: number;
   /** From then until it was sealed; the trainer goes on meanwhile. */
   readonly sealMs: number;
   readonly phases: SealPhases;
 }
+
+type Written = Pick<SaveTimings, 'writeMs' | 'stallMs'>;
+
+/** What a rank says about its part of a save. */
+export interface OwnTimes {
+  /** How long it stood still for it; null: until it handed over. */
+  readonly stallMs: number | null;
+  /** How long of that it waited for other ranks. */
+  readonly waitedMs: number;
+}
+
+/** Nothing is known but when it handed over. */
+const UNTOLD: OwnTimes = { stallMs: null, waitedMs: 0 };
 
 /** Told as it happens. */
 export interface SaveEvents {
@@ -74,7 +87,7 @@ type State =
       readonly all: readonly Rank[];
       readonly sinceMs: number;
       /** Of the ranks that have handed over. */
-      readonly stallMs: number;
+      readonly written: Written;
     }
   | { readonly kind: 'sealing'; readonly save: OpenedSave; readonly sinceMs: number }
   | { readonly kind: 'tidying' };
@@ -147,17 +160,18 @@ export class SaveDesk {
     else refuse({ rank, step }, 'SAVE_MIXED', `the other ranks save step ${state.step}, not ${step}`);
   }
 
-  /** `ownStallMs`: how long the rank stood still for it; null: until now. */
-  handOver(rank: Rank, id: string, ownStallMs: number | null): void {
+  handOver(rank: Rank, id: string, own: OwnTimes): void {
     const state = this.#state;
     if (state.kind !== 'writing' || state.save.save !== id || !state.missing.delete(rank)) return;
-    const writeMs = this.#now() - state.sinceMs;
-    const stallMs = Math.max(state.stallMs, Math.min(writeMs, ownStallMs ?? writeMs));
-    if (state.missing.size > 0) return this.#enter({ ...state, stallMs });
+    const allMs = this.#now() - state.sinceMs;
+    const writeMs = Math.max(state.written.writeMs, allMs - Math.min(allMs, own.waitedMs));
+    const stallMs = Math.max(state.written.stallMs, Math.min(allMs, own.stallMs ?? allMs));
+    const written = { writeMs, stallMs };
+    if (state.missing.size > 0) return this.#enter({ ...state, written });
     this.#options.events.onHandedOver(state.save, writeMs);
     this.#sealed = { done: 0, total: 0 };
     this.#enter({ kind: 'sealing', save: state.save, sinceMs: this.#now() });
-    void this.#seal(state.save, state.all, { writeMs, stallMs });
+    void this.#seal(state.save, state.all, written);
   }
 
   fail(rank: Rank, id: string, reason: string): void {
@@ -179,7 +193,7 @@ export class SaveDesk {
     const state = this.#state;
     // Its last word may have died with it; the mark that it left has not.
     if (state.kind === 'writing' && state.missing.has(rank) && state.save.image !== undefined && hasHandedOver(state.save.image, rank.rank))
-      return this.handOver(rank, state.save.save, null);
+      return this.handOver(rank, state.save.save, UNTOLD);
     const isNeeded = state.kind === 'gathering' ? state.all.includes(rank) : state.kind === 'writing' && state.missing.has(rank);
     if (isNeeded) this.#giveUp(`rank ${rank.rank} went away before it had written its part`);
   }
@@ -281,7 +295,7 @@ export class SaveDesk {
     try {
       const save = await way.open(step, all, this.#stop.signal);
       if (this.#state !== state) return this.#discard(save);
-      this.#enter({ kind: 'writing', save, missing: new Set(all), all, sinceMs: this.#now(), stallMs: 0 });
+      this.#enter({ kind: 'writing', save, missing: new Set(all), all, sinceMs: this.#now(), written: { writeMs: 0, stallMs: 0 } });
       events.onBegun(save);
       const { image } = save;
       for (const rank of all) {
@@ -314,7 +328,7 @@ export class SaveDesk {
     this.#enter(IDLE);
   }
 
-  async #seal(save: OpenedSave, all: readonly Rank[], written: Pick<SaveTimings, 'writeMs' | 'stallMs'>): Promise<void> {
+  async #seal(save: OpenedSave, all: readonly Rank[], written: Written): Promise<void> {
     const { store, way, events } = this.#options;
     const { signal } = this.#stop;
     const startedMs = this.#now();

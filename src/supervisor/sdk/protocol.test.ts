@@ -34,11 +34,15 @@ describe('a message of a rank', () => {
     ],
     [
       { type: 'saved', save: 's' },
-      { type: 'saved', save: 's', stallMs: null },
+      { type: 'saved', save: 's', stallMs: null, waitedMs: 0 },
     ],
     [
-      { type: 'saved', save: 's', stallMs: 8.5 },
-      { type: 'saved', save: 's', stallMs: 8.5 },
+      { type: 'saved', save: 's', stallMs: 8.5, waitedMs: 3 },
+      { type: 'saved', save: 's', stallMs: 8.5, waitedMs: 3 },
+    ],
+    [
+      { type: 'saved', save: 's', stallMs: -1, waitedMs: -1 },
+      { type: 'saved', save: 's', stallMs: null, waitedMs: 0 },
     ],
     [
       { type: 'reserve', bytes: 4096 },

@@ -20,8 +20,11 @@ export type FromRank =
   | { readonly type: 'step'; readonly step: number; readonly metrics: Metrics }
   /** `linked`: what is written is made of the memory that the rank has reserved. */
   | { readonly type: 'begin'; readonly step: number; readonly linked: boolean }
-  /** `stallMs`: how long the trainer stood still for it, where it trained on while it was written; null: until now. */
-  | { readonly type: 'saved'; readonly save: string; readonly stallMs: number | null }
+  /**
+   * `stallMs`: how long the trainer stood still for it, where it trained on while it was written; null: until now. `waitedMs`: how long it had the
+   * folder and waited for other ranks to have one too.
+   */
+  | { readonly type: 'saved'; readonly save: string; readonly stallMs: number | null; readonly waitedMs: number }
   /** Memory for a file that is kept from save to save; 0 gives it back. */
   | { readonly type: 'reserve'; readonly bytes: number }
   | { readonly type: 'failed'; readonly save: string; readonly reason: string }
@@ -79,7 +82,10 @@ const READERS: Readonly<Record<string, (message: JsonObject) => Parsed<FromRank>
   hello: readHello,
   step: ({ step, metrics }) => (isCount(step) ? parsed({ type: 'step', step, metrics: readMetrics(metrics) }) : noStep()),
   begin: ({ step, linked }) => (isCount(step) ? parsed({ type: 'begin', step, linked: linked === true }) : noStep()),
-  saved: ({ save, stallMs }) => (isShort(save) ? parsed({ type: 'saved', save, stallMs: isSpan(stallMs) ? stallMs : null }) : noSave()),
+  saved: ({ save, stallMs, waitedMs }) =>
+    isShort(save)
+      ? parsed({ type: 'saved', save, stallMs: isSpan(stallMs) ? stallMs : null, waitedMs: isSpan(waitedMs) ? waitedMs : 0 })
+      : noSave(),
   failed: ({ save, reason }) =>
     isShort(save) ? parsed({ type: 'failed', save, reason: readText(reason) ?? 'no reason given' }) : noSave(),
   reserve: ({ bytes }) => (isCount(bytes) ? parsed({ type: 'reserve', bytes }) : refused('has no bytes that are a whole number from 0')),
