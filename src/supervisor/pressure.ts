@@ -1,8 +1,9 @@
 import { readFileSync, statfsSync } from 'node:fs';
 import { bytesBelow, ephemeralLimit } from '../checkpoint/storage/ephemeral-limit.ts';
-import { type EvictionLine, evictionLine } from '../checkpoint/storage/eviction-line.ts';
+import { type EvictionLine, type EvictionLineWish, evictionLine } from '../checkpoint/storage/eviction-line.ts';
 import { parseMountTable } from '../checkpoint/storage/mount-table.ts';
 import { mountOfKubelet } from '../checkpoint/storage/place.ts';
+import { evictionLineWish } from '../checkpoint/storage/save-settings.ts';
 import { describeStorage } from '../checkpoint/storage/storage.ts';
 import { formatBytes } from '../core/bytes.ts';
 import type { Pressure } from '../domain/effective-grace.ts';
@@ -22,15 +23,13 @@ const NEAR = 1.1;
 const NODE_MEMORY_LINE_BYTES = 100 * 1024 * 1024;
 /** A container this close to its own limits is about to be ended for them. */
 const NEAR_LIMIT = 0.98;
-const KUBELET_SHARE = 0.1;
-const INODES_SHARE = 0.05;
 
 /**
  * Finds, once, what can be short when a pod is evicted, and returns how to look at it when a notice comes: a handful of system calls on local
  * disks. Outside a pod nobody evicts, and nothing is looked at.
  */
 export function preparePressure(dir: string, env: Environment): () => readonly Pressure[] {
-  const places = watchedPlaces(dir);
+  const places = watchedPlaces(dir, evictionLineWish(env));
   if (places === null) return () => [];
   const own = ownStorage(dir, env);
   return () => [
@@ -42,25 +41,23 @@ export function preparePressure(dir: string, env: Environment): () => readonly P
 }
 
 /** The pod's volumes on the node's disk, the layer of the container, and the folder of the run where it lies on either; null outside a pod. */
-function watchedPlaces(dir: string): readonly WatchedPlace[] | null {
+function watchedPlaces(dir: string, wish: EvictionLineWish): readonly WatchedPlace[] | null {
   const kubelet = mountOfKubelet(parseMountTable(readFileSync('/proc/self/mountinfo', 'utf8')));
   if (kubelet === null) return null;
   const facts = statfsSync(kubelet.mountPoint);
   // What the kubelet mounts into every container lies on its own disk, which also holds the emptyDirs.
   const node = {
-    path: kubelet.mountPoint,
-    line: {
-      bytes: Math.ceil(facts.blocks * facts.bsize * KUBELET_SHARE),
-      inodes: Math.ceil(facts.files * INODES_SHARE),
-      text: `${KUBELET_SHARE * 100} %`,
-    },
-  };
-  const others = ['/', dir].flatMap((path): WatchedPlace[] => {
-    const storage = describeStorage(path);
-    const line = evictionLine({ kind: 'auto' }, { ...storage, ...storage.space });
-    return line === null ? [] : [{ path: storage.folder, line }];
+    folder: kubelet.mountPoint,
+    place: { id: 'empty-dir', isOnNodeDisk: true },
+    totalBytes: facts.blocks * facts.bsize,
+    totalInodes: facts.files,
+    hasImageDisk: false,
+  } as const;
+  const others = ['/', dir].map((path) => describeStorage(path)).filter(({ place }) => place.isOnNodeDisk);
+  return [node, ...others.map((storage) => ({ ...storage, ...storage.space }))].flatMap((watched) => {
+    const line = evictionLine(wish, watched);
+    return line === null ? [] : [{ path: watched.folder, line }];
   });
-  return [node, ...others];
 }
 
 /** The folder that is surely the pod's own and counts against its limit; null where no limit is known. */

@@ -41,7 +41,7 @@ export function parseEvictionLine(text: string): Parsed<EvictionLineWish> {
 }
 
 export interface LineFacts {
-  readonly place: Place;
+  readonly place: Pick<Place, 'id' | 'isOnNodeDisk'>;
   readonly totalBytes: number;
   readonly totalInodes: number;
   /** The layers of containers lie on a disk other than the kubelet's. */

@@ -42,10 +42,18 @@ describe('a save that is about to start', () => {
     expect(names(run.path)).toEqual(['step-3']);
   });
 
+  it('is refused also as the first of its run, where it was told how large it will be', async () => {
+    using run = testRun();
+    const { availableBytes } = describeStorage(run.path).space;
+    expect(await admitNextSave(run.store, { retention: null })).toMatchObject({ admission: { kind: 'fits' } });
+    const env = { HOLDFAST_SAVE_SIZE: `${2 * availableBytes}B` };
+    await expect(admitNextSave(run.store, { env, retention: null })).rejects.toMatchObject({ code: 'SAVE_DOES_NOT_FIT' });
+  });
+
   it('counts the eviction line as full', async () => {
     using run = testRun();
     const { availableBytes } = describeStorage(run.path).space;
-    const evictionLine = { kind: 'bytes', bytes: availableBytes } as const;
-    await expect(admitNextSave(run.store, { bytes: 1e9, evictionLine, retention: null })).rejects.toThrow(/eviction line/);
+    const env = { HOLDFAST_EVICTION_LINE: `${availableBytes}B` };
+    await expect(admitNextSave(run.store, { bytes: 1e9, env, retention: null })).rejects.toThrow(/eviction line/);
   });
 });

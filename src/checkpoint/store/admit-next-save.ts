@@ -1,8 +1,8 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { type Admission, admitSave } from '../storage/admission.ts';
-import type { EvictionLineWish } from '../storage/eviction-line.ts';
 import { limitsOf } from '../storage/limits.ts';
+import { evictionLineWish, toldSaveBytes } from '../storage/save-settings.ts';
 import { describeStorage, type Storage } from '../storage/storage.ts';
 import { bytesOf, prune, type Pruned } from './prune.ts';
 import type { Retention } from './retention.ts';
@@ -10,12 +10,11 @@ import { scan } from './scan.ts';
 import type { OpenStore } from './store.ts';
 
 export interface NextSave {
-  /** What it will write; that of the newest sealed checkpoint when it is left out. */
+  /** What it will write; that of the newest sealed checkpoint, or what the environment tells if that is more, when it is left out. */
   readonly bytes?: number;
   readonly files?: number;
   /** What may be released to make room; null: nothing. */
   readonly retention: Retention | null;
-  readonly evictionLine?: EvictionLineWish;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Tells what lies under the run's folder now. */
   readonly storageOf?: (path: string) => Storage;
@@ -53,10 +52,10 @@ interface Need {
   readonly files: number;
 }
 
-function needOf(store: OpenStore, { bytes, files }: NextSave): Need {
+function needOf(store: OpenStore, { bytes, files, env = {} }: NextSave): Need {
   const [newest] = bytes === undefined || files === undefined ? scan(store).sealed : [];
   return {
-    bytes: bytes ?? (newest === undefined ? 0 : bytesOf(newest)),
+    bytes: bytes ?? Math.max(newest === undefined ? 0 : bytesOf(newest), toldSaveBytes(env) ?? 0),
     // Its manifest, its folder and its receipts are files too.
     files: files ?? (newest === undefined ? 0 : newest.manifest.files.length) + 4,
   };
@@ -68,7 +67,8 @@ function releasedBy({ removed, removedBytes }: Pruned): Need {
 
 function admit(store: OpenStore, next: NextSave, need: Need, reclaimable: Need): Admission {
   const storage = (next.storageOf ?? describeStorage)(store.path);
-  const { evictionLine, ephemeral } = limitsOf(storage, next.evictionLine ?? { kind: 'auto' }, next.env ?? {});
+  const env = next.env ?? {};
+  const { evictionLine, ephemeral } = limitsOf(storage, evictionLineWish(env), env);
   const { space } = storage;
   return admitSave({ bytesNeeded: need.bytes, filesNeeded: need.files, space, evictionLine, ephemeralLimit: ephemeral, reclaimable });
 }

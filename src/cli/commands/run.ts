@@ -127,6 +127,20 @@ export const run = defineCommand({
       parse: wholeNumber('the node rank', 0),
       description: 'Which of them this is, from 0; HOLDFAST_NODE_RANK, PET_NODE_RANK or JOB_COMPLETION_INDEX when left out',
     },
+    'eviction-line': {
+      kind: 'value',
+      value: 'LINE',
+      parse: asWritten,
+      description:
+        'Free space at which the kubelet of the node evicts, where it is not the default of 10 %: a share, a size, or none; no save is begun that would cross it. HOLDFAST_EVICTION_LINE when left out',
+    },
+    'save-size': {
+      kind: 'value',
+      value: 'SIZE',
+      parse: asWritten,
+      description:
+        'How large a save will be, so that also the first one is refused before it begins where it does not fit; HOLDFAST_SAVE_SIZE when left out. Later ones are taken to be like the one before',
+    },
     'termination-log': {
       kind: 'value',
       value: 'FILE',

@@ -21,6 +21,8 @@ const VALUES = {
   gang: null,
   nodes: null,
   'node-rank': null,
+  'eviction-line': null,
+  'save-size': null,
   'termination-log': null,
 } as const;
 
@@ -53,6 +55,17 @@ describe('the options of a run', () => {
     });
     expect(compileRunOptions({ ...VALUES, watch: '/out', dir: '/out/' }, ['train'], {}).dir).toBe('/out');
     expect(() => compileRunOptions({ ...VALUES, watch: '/out', dir: '/run' }, ['train'], {})).toThrow('name two folders');
+  });
+
+  it('tell saves what they cannot find out, by option or by environment, and refuse what is no such thing at once', () => {
+    const env = { HOLDFAST_EVICTION_LINE: '12%', HOLDFAST_SAVE_SIZE: '3GiB' };
+    expect(compileRunOptions(VALUES, ['train'], env).env).toEqual(env);
+    const said = { ...VALUES, 'eviction-line': 'none', 'save-size': '5GiB' };
+    expect(compileRunOptions(said, ['train'], env).env).toEqual({ HOLDFAST_EVICTION_LINE: 'none', HOLDFAST_SAVE_SIZE: '5GiB' });
+    expect(() => compileRunOptions({ ...VALUES, 'eviction-line': 'low' }, ['train'], {})).toThrow('option --eviction-line: "low"');
+    expect(() => compileRunOptions({ ...VALUES, 'save-size': 'big' }, ['train'], {})).toThrow('option --save-size');
+    expect(() => compileRunOptions(VALUES, ['train'], { HOLDFAST_EVICTION_LINE: '100%' })).toThrow('HOLDFAST_EVICTION_LINE');
+    expect(() => compileRunOptions(VALUES, ['train'], { HOLDFAST_SAVE_SIZE: 'big' })).toThrow('HOLDFAST_SAVE_SIZE');
   });
 
   it('say where copies go, and refuse what is no address', () => {

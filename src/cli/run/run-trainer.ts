@@ -1,11 +1,14 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
+import { parseBytes } from '../../core/bytes.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Millis, parseDuration } from '../../core/duration.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import type { Parsed } from '../../core/parsed.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { createRng, randomSeed } from '../../core/rng.ts';
+import { parseEvictionLine } from '../../checkpoint/storage/eviction-line.ts';
+import { EVICTION_LINE_VARIABLE, evictionLineWish, SAVE_SIZE_VARIABLE, toldSaveBytes } from '../../checkpoint/storage/save-settings.ts';
 import { parseLocation } from '../../checkpoint/ship/location.ts';
 import { parseCadence } from '../../domain/cadence.ts';
 import { DEFAULT_GRACE, type NominalGrace } from '../../domain/effective-grace.ts';
@@ -39,6 +42,8 @@ interface RunValues {
   readonly gang: string | null;
   readonly nodes: number | null;
   readonly 'node-rank': number | null;
+  readonly 'eviction-line': string | null;
+  readonly 'save-size': string | null;
   readonly 'termination-log': string | null;
 }
 
@@ -91,8 +96,22 @@ export function compileRunOptions(values: RunValues, command: readonly string[],
     isWatched: values.watch !== null,
     node: textOf(env, 'HOLDFAST_NODE') ?? hostname(),
     version: version(),
-    env,
+    env: withSaveSettings(values, env),
   };
+}
+
+/** Handed on as the environment would tell them; wrong ones are refused here, and not at the first save. */
+function withSaveSettings({ 'eviction-line': line, 'save-size': size }: RunValues, env: Environment): Environment {
+  if (line !== null) optionOf('--eviction-line', parseEvictionLine(line));
+  if (size !== null) optionOf('--save-size', parseBytes(size));
+  const told = {
+    ...env,
+    ...(line === null ? {} : { [EVICTION_LINE_VARIABLE]: line }),
+    ...(size === null ? {} : { [SAVE_SIZE_VARIABLE]: size }),
+  };
+  evictionLineWish(told);
+  toldSaveBytes(told);
+  return told;
 }
 
 /** What is watched is sealed where it lies, so that the folder that is watched is the run's. */
