@@ -12,7 +12,8 @@
 Standard library only. Under ``holdfast run`` it speaks with the supervisor; without it nothing happens.
 """
 
-from ._run import Run, attach
+from ._attach import attach
+from ._run import Run
 
 __all__ = ["Run", "attach"]
 __version__ = "0.1.0"

@@ -15,9 +15,13 @@ Copy = Tuple[torch.Tensor, torch.Tensor]
 
 _RELAXED = 2
 """``cudaStreamCaptureModeRelaxed``."""
-_FEW_BYTES = 1 << 16
+_SMALL_BYTES = 1 << 16
+"""Of what is smaller the order takes longer than the copy, and so they get one together."""
 _LEAST_FREE = 1 << 30
 """Of the device's memory so much, or a twentieth, is left to the training."""
+
+_copy_all = getattr(torch, "_foreach_copy_", None)
+"""Newer versions of torch copy many tensors at once."""
 
 
 class Cuda:
@@ -66,15 +70,14 @@ class Cuda:
         """In the order of the training: what it does next comes after."""
         # Where the memory comes from, all that was done with it is done.
         torch.cuda.current_stream(self._device).wait_stream(self._side)
-        few: List[Copy] = []
+        small: List[Copy] = []
         for to, source in copies:
-            if source.numel() > _FEW_BYTES:
-                to.copy_(source, non_blocking=True)
+            if source.numel() < _SMALL_BYTES and _copy_all is not None:
+                small.append((to, source))
             else:
-                few.append((to, source))
-        if few:
-            # What is small is copied at once: giving the order takes longer than the copy.
-            torch._foreach_copy_([to for to, _ in few], [source for _, source in few], non_blocking=True)
+                to.copy_(source, non_blocking=True)
+        if small:
+            _copy_all([to for to, _ in small], [source for _, source in small], non_blocking=True)
 
     def let_go(self, memory: torch.Tensor) -> None:
         """What was copied into it a moment ago is not wanted: nobody gets it before that is over."""

@@ -7,16 +7,16 @@ import contextlib
 import logging
 import os
 import threading
-import weakref
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any, Callable, Dict, Iterator, Mapping, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Union
 
 from ._agreement import Held
 from ._ballot import Given
 from ._connection import PROTOCOL, Connection, Gone, Message
 from ._progress import step_line
+from ._rank import Rank, number
 from ._save_block import Grant, SaveBlock
 from ._stacks import register as register_stacks
 from ._together import Together
@@ -34,61 +34,12 @@ _LOOK_SECONDS = 0.2
 """Who waits for a save in the background looks this often whether there is still somebody to keep it."""
 _COMING_SECONDS = 5.0
 """Who waits for the folder of a save tells the other ranks this often that it does; they would not wait for it otherwise."""
-_runs: Dict[str, "Run"] = {}
-"""What this process has attached to, by the path of the socket."""
-
-
-def attach(env: Optional[Mapping[str, str]] = None) -> "Run":
-    """Connects this process to the supervisor that started it.
-
-    Outside ``holdfast run`` the run that is returned does nothing: no save is ever due, and a resume starts fresh. When the
-    supervisor does not answer, no save is due either, and a resume goes on from the checkpoint that the environment names.
-    Under torchrun every rank attaches. A process is one rank: attaching again returns the run that it has, also when the
-    supervisor is gone but the other ranks are not; it is then looked for again.
-    """
-    settings = os.environ if env is None else env
-    who = _rank_of(settings)
-    path = settings.get("HOLDFAST_SOCKET")
-    known = _runs.get(path) if path else None
-    if path and known is not None and known._who == who and (known.is_attached or known._together.has_looked):
-        if not known.is_attached:
-            known._connect(path)
-        return known
-    if known is not None and known.is_attached:
-        known._leave(who)
-    run = Run(who)
-    if path:
-        run._take_environment(settings)
-        run._connect(path)
-        _runs[path] = run
-    return run
-
-
-def current() -> Optional["Run"]:
-    """The run that this process has attached to; None: there is none, or nobody listens any more."""
-    return next((run for run in reversed(list(_runs.values())) if run.is_attached), None)
-
-
-class _Rank(NamedTuple):
-    rank: int
-    world: int
-
-
-def _rank_of(settings: Mapping[str, str]) -> _Rank:
-    rank, world = _number(settings.get("RANK")), _number(settings.get("WORLD_SIZE"))
-    if rank is None or world is None or rank >= world:
-        return _Rank(0, 1)
-    return _Rank(rank, world)
-
-
-def _number(text: Optional[str]) -> Optional[int]:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
 
 
 class Run:
     """What :func:`attach` returns. Its methods are for one thread: the one that trains."""
 
-    def __init__(self, who: _Rank) -> None:
+    def __init__(self, who: Rank) -> None:
         # All that most steps touch, so that it lies together: from when on one looks closer, which is at once while somebody watches and else when
         # progress is due, and the newest step that no save can begin at any more.
         self._look_at = 0.0
@@ -208,10 +159,10 @@ class Run:
         that started fresh instead would throw all work away, or mix with others that resume."""
         self._is_supervised = True
         self._run_id = settings.get("HOLDFAST_RUN", "")
-        path, step = settings.get("HOLDFAST_RESUME_PATH"), _number(settings.get("HOLDFAST_RESUME_STEP"))
+        path, step = settings.get("HOLDFAST_RESUME_PATH"), number(settings.get("HOLDFAST_RESUME_STEP"))
         if path and step is not None:
             self._resume = {"path": path, "step": step, "save": settings.get("HOLDFAST_RESUME_SAVE", "")}
-        local = _number(settings.get("LOCAL_WORLD_SIZE"))
+        local = number(settings.get("LOCAL_WORLD_SIZE"))
         self._together.is_spread = self._who.rank == 0 and local is not None and local < self._who.world
         # Without an answer it still takes part in what the ranks agree on: they would wait for it.
         self._watch = self._who.world > 1
@@ -242,7 +193,6 @@ class Run:
         self._can_reserve = welcome.get("reserves") is True
         if self._together.every is not None or self._asked is not None or who.world > 1:
             self._look_closer()
-        _forget_in_children(self)
         atexit.register(self._tell_last)
 
     def _on_push(self, message: Message) -> None:
@@ -442,7 +392,7 @@ class Run:
         if self._connection is not None and self._connection.is_open:
             self._connection.offer(message)
 
-    def _leave(self, who: _Rank) -> None:
+    def _leave(self, who: Rank) -> None:
         """The process turns out to be another rank than it said; it must not count as both."""
         before = self._who
         log.warning("rank %d of %d has attached as rank %d of %d before; that run is detached", who.rank, who.world, before.rank, before.world)
@@ -456,17 +406,3 @@ class Run:
         self._parents = self._together
         self._together = Together(self._offer, self._forget_asked)
         self._watch = False
-        for path in [path for path, run in _runs.items() if run is self]:
-            del _runs[path]
-
-
-def _forget_in_children(run: Run) -> None:
-    """A data-loader worker is a copy of the trainer: it must not speak in its name."""
-    reference = weakref.ref(run)
-
-    def forget() -> None:
-        alive = reference()
-        if alive is not None:
-            alive._forget()
-
-    os.register_at_fork(after_in_child=forget)

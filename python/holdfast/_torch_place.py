@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch.distributed as dist
 
-from ._run import _rank_of
+from ._rank import rank_of
 
 
 class Place(NamedTuple):
@@ -19,5 +19,5 @@ def place() -> Place:
     """As torch.distributed knows it, or the environment where that is not used."""
     if dist.is_available() and dist.is_initialized():
         return Place(dist.get_rank(), dist.get_world_size())
-    who = _rank_of(os.environ)
+    who = rank_of(os.environ)
     return Place(who.rank, who.world)

@@ -21,7 +21,8 @@ except ImportError:
     from pytorch_lightning.plugins.io import AsyncCheckpointIO  # type: ignore[no-redef]
 
 from . import _torch_random
-from ._run import Run, attach
+from ._attach import attach
+from ._run import Run
 from ._torch_batches import Batches
 from ._torch_file import load, save, without_crc
 

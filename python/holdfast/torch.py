@@ -26,8 +26,9 @@ from typing import Any, Dict, Iterable, Iterator, Optional, Tuple
 import torch
 
 from . import _torch_random
+from ._attach import current
 from ._device import device_of
-from ._run import Run, current
+from ._run import Run
 from ._save_block import SaveBlock
 from ._torch_batches import Batches
 from ._torch_file import load, plain, save, without_crc

@@ -14,7 +14,8 @@ from typing import Any, Iterator, List, Optional
 from transformers import Trainer, TrainerCallback
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
-from ._run import Run, attach
+from ._attach import attach
+from ._run import Run
 from ._torch_file import without_crc
 
 __all__ = ["HoldfastCallback", "train"]
