@@ -168,6 +168,18 @@ describe('a replacement', () => {
     expect(() => commitSave(run.store, late)).toThrow(expect.objectContaining({ code: 'ATTEMPT_FENCED' }));
   });
 
+  it('waits as long as a grace of an hour lasts', async () => {
+    const clock = new VirtualClock();
+    using run = testRun({ clock });
+    const old = await startAttempt(run.store, { gang: 'old' });
+    publishDeadline(run.store, old, clock.now() + 3_600_000);
+    const starting = startAttempt(run.store, { gang: 'new' });
+    await clock.advance(3_590_000);
+    expect((await stagedSave(run.store, old, { step: 9 })).attempt).toBe(1);
+    await clock.advance(10_000);
+    expect(await starting).toEqual({ attempt: 2, gang: 'new' });
+  });
+
   it('goes on at once when its predecessor says that it is done', async () => {
     const clock = new VirtualClock();
     using run = testRun({ clock });
@@ -184,8 +196,9 @@ describe('a replacement', () => {
     const clock = new VirtualClock();
     using run = testRun({ clock });
     const old = await startAttempt(run.store, { gang: 'old' });
-    publishDeadline(run.store, old, Number.MAX_SAFE_INTEGER);
-    const starting = startAttempt(run.store, { gang: 'new', maxWaitMs: 5000 });
+    const ahead = new VirtualClock(Date.UTC(2099, 0, 1));
+    publishDeadline({ ...run.store, clock: ahead }, old, ahead.now() + 5000);
+    const starting = startAttempt(run.store, { gang: 'new' });
     await clock.advance(5000);
     expect(await starting).toEqual({ attempt: 2, gang: 'new' });
   });

@@ -22,12 +22,13 @@ export interface StartOptions {
   readonly gang: string;
   /** The number, when it is given from outside; else the next one, or that of the newest attempt when it is of the same gang. */
   readonly attempt?: number;
-  /** Longest wait for the predecessor's published deadline; default 10 minutes. */
+  /** Longest wait for the predecessor's published deadline; what was left of it when it was published, when this is left out. */
   readonly maxWaitMs?: number;
   readonly signal?: AbortSignal;
 }
 
-const MAX_WAIT_MS = 10 * 60_000;
+/** No grace is longer than this, whatever a file says. */
+const LONGEST_GRACE_MS = 24 * 3_600_000;
 const POLL_MS = 500;
 /** One is added to a number, and every number must be told from the next. */
 const MAX_ATTEMPT = 999_999_999_999_999;
@@ -70,7 +71,9 @@ export function newestAttempt(store: Store): Attempt | null {
 /** An attempt publishes until when its grace lasts; a replacement that starts earlier waits until then. Null: it is done. */
 export function publishDeadline(store: OpenStore, { attempt }: Attempt, deadlineMs: number | null): void {
   try {
-    replaceFile(store.fs, at.deadlineFile(store.path, attempt), `${JSON.stringify({ deadlineMs })}\n`, store.makeId());
+    // How much was left is told too: a replacement on a machine whose clock differs must not wait longer than that.
+    const leftMs = deadlineMs === null ? 0 : Math.max(0, deadlineMs - store.clock.now());
+    replaceFile(store.fs, at.deadlineFile(store.path, attempt), `${JSON.stringify({ deadlineMs, leftMs })}\n`, store.makeId());
   } catch (thrown) {
     throw storeError(thrown, 'publish the deadline in', at.attempt(store.path, attempt));
   }
@@ -203,24 +206,26 @@ function readObject(fs: DurableFs, file: string): JsonObject | null {
 }
 
 /** Waits until no older attempt that can still commit has a deadline ahead. Bounded by elapsed time, so that a clock that jumps cannot hang it. */
-async function waitOutDeadlines(store: OpenStore, attempt: number, { maxWaitMs = MAX_WAIT_MS, signal }: StartOptions): Promise<void> {
+async function waitOutDeadlines(store: OpenStore, attempt: number, { maxWaitMs = LONGEST_GRACE_MS, signal }: StartOptions): Promise<void> {
   const { clock } = store;
   const started = clock.monotonic();
   for (;;) {
-    const left = Math.min(latestDeadline(store, attempt) - clock.now(), started + maxWaitMs - clock.monotonic());
+    const waited = clock.monotonic() - started;
+    const left = Math.min(longestLeft(store, attempt, waited), maxWaitMs - waited);
     if (!(left > 0)) return;
     await clock.sleep(Math.min(left, POLL_MS), signal === undefined ? {} : { signal });
   }
 }
 
-function latestDeadline(store: OpenStore, attempt: number): number {
-  let latest = -Infinity;
+function longestLeft(store: OpenStore, attempt: number, waited: number): number {
+  let longest = 0;
   for (const older of attemptNumbers(store)) {
     if (older >= attempt || isFenced(store, older)) continue;
-    const deadlineMs = readObject(store.fs, at.deadlineFile(store.path, older))?.['deadlineMs'];
-    if (typeof deadlineMs === 'number') latest = Math.max(latest, deadlineMs);
+    const { deadlineMs, leftMs } = readObject(store.fs, at.deadlineFile(store.path, older)) ?? {};
+    if (typeof deadlineMs !== 'number' || typeof leftMs !== 'number') continue;
+    longest = Math.max(longest, Math.min(deadlineMs - store.clock.now(), leftMs - waited));
   }
-  return latest;
+  return longest;
 }
 
 function fenceOlder(store: OpenStore, attempt: number): void {
