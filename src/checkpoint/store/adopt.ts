@@ -1,5 +1,4 @@
-import { realpathSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import type { CheckpointReport } from '../report.ts';
@@ -8,12 +7,13 @@ import type { Verdict } from '../verdict.ts';
 import { verifyPaths, type VerifyOptions } from '../verify.ts';
 import { createAttempt, fencedError, isFenced, newestAttempt, newestNumber } from './attempt.ts';
 import { sealFiles } from './checksum-files.ts';
-import { checkSealed } from './check-sealed.ts';
+import { checkFiles, checkSealed } from './check-sealed.ts';
 import type { Sealed } from './commit.ts';
 import { removeTree } from './delete-tree.ts';
 import { rememberSealed } from './last-good-cache.ts';
-import { at, BESIDE_SUFFIX, MANIFEST_NAME, STAGED_MANIFEST } from './layout.ts';
+import { at, STAGED_MANIFEST } from './layout.ts';
 import { formatManifest, type Manifest, MANIFEST_SCHEMA, type SealedFile } from './manifest.ts';
+import { assertNamesFree, type BegunMove, findBegunMove, liesElsewhere, moveIn } from './move-in.ts';
 import { readManifestFile } from './read-seals.ts';
 import { markOwner, sweepStaging } from './save-owner.ts';
 import { changed, type Listed, listFiles, locate, notSealable, type Place } from './seal-place.ts';
@@ -52,7 +52,10 @@ const NO_GANG = 'none';
  * run's folder is moved into it at the end.
  */
 export async function adopt(opened: Store, path: string, options: AdoptOptions = {}): Promise<Adopted> {
+  const begun = findBegunMove(opened, resolve(path));
+  if (begun !== null) return finishMove(opened, begun, options);
   const place = locate(opened, resolve(path));
+  if (liesElsewhere(opened, place)) assertNamesFree(opened, place);
   const known = await alreadySealed(opened, place, options);
   if (known !== null) return known;
   // Before every byte is read for nothing.
@@ -251,32 +254,23 @@ function currentAttempt(store: OpenStore): number {
   return attempt;
 }
 
-function moveIntoRun(store: OpenStore, place: Place, adopted: Adopted): Adopted {
-  const { fs, path: run } = store;
-  const home = dirname(place.path);
-  if (realpathSync(home) === realpathSync(run)) return finished(store, adopted);
-  const target = join(run, place.name);
-  // The manifest comes last: until then there is no seal.
-  const names = place.kind === 'files' ? [...place.members, basename(place.manifestFile)] : [place.name];
-  try {
-    const taken = names.find((name) => fs.stat(join(run, name)) !== null);
-    if (taken !== undefined) {
-      throw new HoldfastError('NAME_TAKEN', {
-        message: `${printable(join(run, taken))} is there already`,
-        hint: 'Nothing is replaced: rename one of them.',
-      });
-    }
-    for (const name of names) fs.rename(join(home, name), join(run, name));
-    fs.fsyncFolder(run);
-    fs.fsyncFolder(home);
-  } catch (thrown) {
-    throw storeError(thrown, 'move into the run', place.path);
+/** One that was killed on its way into the run comes in whole, or not: every byte is held against the manifest it left. */
+async function finishMove(opened: Store, { place, manifest, still, moved }: BegunMove, { signal }: AdoptOptions): Promise<Adopted> {
+  const store = openForWriting(opened);
+  for (const [root, files] of [[place.root, still] as const, [store.path, moved] as const]) {
+    const part = { name: place.name, root, manifest: { ...manifest, files } };
+    const problem = await checkFiles(store, part, signal === undefined ? {} : { signal });
+    if (problem === null) continue;
+    throw new HoldfastError('CHECKPOINT_NOT_GOOD', {
+      message: `${printable(place.path)} was on its way into the run, but ${problem.reason}`,
+      hint: `Its files lie in ${printable(place.root)} and in ${printable(store.path)}. Bring them together, remove ${printable(place.manifestFile)}, and seal it again.`,
+    });
   }
-  return finished(store, {
-    ...adopted,
-    path: target,
-    manifestFile: place.kind === 'files' ? `${target}${BESIDE_SUFFIX}` : join(target, MANIFEST_NAME),
-  });
+  return moveIntoRun(store, place, { ...sealedAt(place, manifest), wasSealed: true });
+}
+
+function moveIntoRun(store: OpenStore, place: Place, adopted: Adopted): Adopted {
+  return finished(store, liesElsewhere(store, place) ? { ...adopted, ...moveIn(store, place) } : adopted);
 }
 
 function finished(store: OpenStore, adopted: Adopted): Adopted {

@@ -48,6 +48,8 @@ export interface CheckOptions {
   readonly onBytes?: (done: number, total: number, name: string) => void;
 }
 
+type Files = Pick<SealedCheckpoint, 'name' | 'root' | 'manifest'>;
+
 /**
  * Holds a sealed checkpoint against its manifest: names and sizes, and every byte against its checksum (`deep`). Then what the format's own
  * reader says about its structure (not at `seal`), since a trainer can also have written nonsense that was sealed faithfully. Structure alone
@@ -86,7 +88,7 @@ function good(level: CheckLevel, { evidence, hasOptimizer }: Look): Good {
 }
 
 /** Names and sizes; null when all are as sealed. No link is followed, neither to a file nor on the way to one. */
-export function checkPresence({ fs }: Store, { root, manifest }: SealedCheckpoint): Problem | null {
+export function checkPresence({ fs }: Store, { root, manifest }: Omit<Files, 'name'>): Problem | null {
   const folders = new Set(['']);
   for (const { path, size } of manifest.files) {
     try {
@@ -115,7 +117,12 @@ function strayFolder(fs: DurableFs, root: string, path: string, known: Set<strin
   return null;
 }
 
-async function checkBytes(sealed: SealedCheckpoint, { signal, onBytes }: CheckOptions): Promise<Problem | null> {
+/** Names, sizes and every byte, whatever they mean; null when all are as sealed. */
+export async function checkFiles(store: Store, sealed: Files, options: CheckOptions = {}): Promise<Problem | null> {
+  return checkPresence(store, sealed) ?? (await checkBytes(sealed, options));
+}
+
+async function checkBytes(sealed: Files, { signal, onBytes }: CheckOptions): Promise<Problem | null> {
   const { root, manifest, name } = sealed;
   const { files, problems } = await checksumFiles(root, manifest.files, {
     ...(signal === undefined ? {} : { signal }),

@@ -35,7 +35,8 @@ function insideSeal(fs: DurableFs, folder: string, name: string): FoundSeal | nu
   return parsed === null ? null : { name, kind: 'directory', manifestFile, parsed };
 }
 
-function besideSeal(fs: DurableFs, folder: string, name: string): FoundSeal | null {
+/** The seal of files that lie beside it; null when there is none. */
+export function besideSeal(fs: DurableFs, folder: string, name: string): FoundSeal | null {
   const manifestFile = join(folder, name);
   const parsed = readManifestFile(fs, manifestFile);
   if (parsed === null) return null;

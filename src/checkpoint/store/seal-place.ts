@@ -48,9 +48,16 @@ function find({ fs, path: run }: Store, path: string): Place {
     case undefined: {
       const set = locateSet(fs, dirname(path), basename(path));
       if (set !== null) return set;
-      throw new HoldfastError('PATH_NOT_FOUND', { message: `${printable(path)} does not exist`, hint: 'Check the spelling.' });
+      throw new HoldfastError('PATH_NOT_FOUND', { message: `${printable(path)} does not exist`, hint: whereElse(fs, run, path) });
     }
   }
+}
+
+/** Who was killed, or never heard the answer, says the same again. */
+function whereElse(fs: DurableFs, run: string, path: string): string {
+  const moved = resolve(run, basename(path));
+  if (moved === path || (fs.stat(moved) ?? fs.stat(`${moved}${BESIDE_SUFFIX}`)) === null) return 'Check the spelling.';
+  return `It may have been moved into the run before: ${printable(moved)} is there, and holdfast ls tells whether it is sealed.`;
 }
 
 function locateFolder(fs: DurableFs, run: string, path: string): Place {
@@ -65,7 +72,8 @@ function locateFile(path: string): Place {
   return besideOthers(dirname(path), name, [name]);
 }
 
-function besideOthers(root: string, name: string, members: readonly string[]): Place {
+/** Files in a folder that make up one checkpoint. */
+export function besideOthers(root: string, name: string, members: readonly string[]): Place {
   const path = join(root, name);
   return { kind: 'files', name, root, path, manifestFile: `${path}${BESIDE_SUFFIX}`, members };
 }
