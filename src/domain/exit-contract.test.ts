@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { exitOfRun, POD_FAILURE_POLICY, type RunEnd } from './exit-contract.ts';
 
-const END: RunEnd = { saidFinished: false, isTerminating: false, trainer: { code: 0 }, failure: null };
+const END: RunEnd = { saidFinished: false, wasEnded: false, isTerminating: false, trainer: { code: 0 }, failure: null };
 
 describe('the exit code of a run', () => {
   it.each<[string, Partial<RunEnd>, number, string]>([
@@ -22,6 +22,7 @@ describe('the exit code of a run', () => {
     ['fails with its own code', { trainer: { code: 7 } }, 7, 'failed'],
     ['says finished and then fails unasked', { saidFinished: true, trainer: { code: 7 } }, 7, 'failed'],
     ['says finished and is then killed unasked', { saidFinished: true, trainer: { signal: 'SIGKILL' } }, 137, 'killed'],
+    ['says finished, hangs and is ended for it', { saidFinished: true, wasEnded: true, trainer: { signal: 'SIGKILL' } }, 0, 'finished'],
     ['runs out of memory', { trainer: { signal: 'SIGKILL' } }, 137, 'killed'],
     ['crashes', { trainer: { signal: 'SIGSEGV' } }, 139, 'killed'],
     ['dies of a SIGTERM that was not ours', { trainer: { signal: 'SIGTERM' } }, 143, 'killed'],
@@ -45,12 +46,12 @@ describe('the exit code of a run', () => {
   it('is 0 only for a finished run, and 143 for whatever else follows a notice', () => {
     fc.assert(
       fc.property(
-        fc.boolean(),
-        fc.boolean(),
+        fc.record({ saidFinished: fc.boolean(), wasEnded: fc.boolean(), isTerminating: fc.boolean() }),
         trainer,
         fc.option(fc.constantFrom(5, 64, 70, 73, 127)),
-        (saidFinished, isTerminating, how, failure) => {
-          const { code, kind } = exitOfRun({ saidFinished, isTerminating, trainer: how, failure });
+        (said, how, failure) => {
+          const { saidFinished, isTerminating } = said;
+          const { code, kind } = exitOfRun({ ...said, trainer: how, failure });
           expect(code === 0).toBe(kind === 'finished');
           if (isTerminating) expect(code).toBe(saidFinished ? 0 : 143);
           if (code === 0 && !saidFinished) expect([isTerminating, how]).toEqual([false, { code: 0 }]);

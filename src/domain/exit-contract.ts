@@ -8,6 +8,8 @@ export type TrainerExit = { readonly code: number } | { readonly signal: NodeJS.
 export interface RunEnd {
   /** The trainer said through the SDK that the run is finished. */
   readonly saidFinished: boolean;
+  /** It was ended because it hung after that. */
+  readonly wasEnded: boolean;
   /** A notice that ends the attempt had come when the trainer ended, or before it was to be started; what comes later changes no end. */
   readonly isTerminating: boolean;
   /** Null: the trainer was never started. */
@@ -35,7 +37,7 @@ interface RunEndRow {
 export const RUN_ENDS = {
   finished: {
     code: '0',
-    when: 'The trainer said that the run is finished; or it exited with 0, and no notice was pending then that ends the attempt',
+    when: 'The trainer said that the run is finished, and was ended only if it hung after that; or it exited with 0, and no notice was pending then that ends the attempt',
     means: 'finished',
     policy: 'complete',
   },
@@ -85,10 +87,10 @@ export const POD_FAILURE_POLICY = `podFailurePolicy:
  * word is 143, because a trainer that traps SIGTERM and exits with 0 would make Kubernetes count an unfinished run as complete, and because
  * launchers turn whatever it was into 1.
  */
-export function exitOfRun({ saidFinished, isTerminating, trainer, failure }: RunEnd): RunExit {
+export function exitOfRun({ saidFinished, wasEnded, isTerminating, trainer, failure }: RunEnd): RunExit {
   const own = trainer === null ? null : exitCodeOfTrainer(trainer);
   // Once the word is said, only an error that nobody asked for takes it back.
-  if (saidFinished && (isTerminating || own === 0)) return { code: EXIT.ok, kind: 'finished', sentence: 'finished' };
+  if (saidFinished && (isTerminating || wasEnded || own === 0)) return { code: EXIT.ok, kind: 'finished', sentence: 'finished' };
   if (isTerminating) return { code: EXIT.terminated, kind: 'interrupted', sentence: `interrupted, resumable${trainerNote(trainer)}` };
   if (failure !== null) return { code: failure, kind: 'refused', sentence: `Holdfast ended it with ${failure}${trainerNote(trainer)}` };
   if (own === null || trainer === null) return { code: EXIT.internal, kind: 'refused', sentence: 'the trainer was never started' };

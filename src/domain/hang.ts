@@ -96,6 +96,11 @@ function limitOf({ lastStep }: Pace, usual: number | null, { multiple, leastMs, 
   return Math.max(leastMs, multiple * (usual ?? 0));
 }
 
+/** How long a trainer may take to end once it has said that the run is finished: it makes no steps any more, and may have much to upload. */
+export function lingerLimitMs({ multiple, leastMs, patientMs }: HangRules): number {
+  return multiple > 0 ? patientMs : leastMs;
+}
+
 function fine(quietMs: number, sentence: string): HangVerdict {
   return { isHung: false, quietMs, limitMs: null, sentence };
 }

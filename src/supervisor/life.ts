@@ -66,11 +66,14 @@ export class Life implements SdkListener, SaveEvents {
   #newest: Resume | null = null;
   /** What the workers that are here go on from: the same for all of them, whatever is sealed while they come. */
   #from: Promise<Resume | null>;
-  #finished = false;
+  #finishedMs: number | null = null;
   #isFirst = true;
   #isTold = false;
   readonly #attached = Promise.withResolvers<void>();
+  readonly #hasFinished = Promise.withResolvers<void>();
   #hasToldWorld = false;
+  readonly #older: OlderCheckpoints;
+  #tookStep: number | null = null;
   #hasToldMissing = false;
   #waiting: ((outcome: SaveOutcome) => void)[] = [];
   #leaving: (() => void)[] = [];
@@ -105,7 +108,17 @@ export class Life implements SdkListener, SaveEvents {
 
   /** The trainer said that the run is finished. */
   get saidFinished(): boolean {
-    return this.#finished;
+    return this.#finishedMs !== null;
+  }
+
+  /** When it said so; of the monotonic clock. */
+  get finishedMs(): number | null {
+    return this.#finishedMs;
+  }
+
+  /** Resolves when it says so for the first time. */
+  get finished(): Promise<void> {
+    return this.#hasFinished.promise;
   }
 
   /** Asks for a save; true when somebody is there to make it. */
@@ -134,7 +147,7 @@ export class Life implements SdkListener, SaveEvents {
       return;
     }
     // What those before them said and did is not theirs.
-    this.#finished = false;
+    this.#finishedMs = null;
     this.measured.startAgain(this.#clock.monotonic());
     const settled = this.desk.phase === 'sealing' ? bounded(this.nextSave(), SETTLE_MS, this.#clock) : Promise.resolve();
     this.#from = settled.then(() => this.#newest ?? this.#life.resume);
@@ -150,6 +163,7 @@ export class Life implements SdkListener, SaveEvents {
       run: store.run,
       attempt: attempt.attempt,
       resume,
+      steps: heldSteps(store),
       everySteps,
       reserves: stage !== null,
     });
@@ -193,6 +207,9 @@ export class Life implements SdkListener, SaveEvents {
       case 'reserve':
         this.#reserve(rank, message.bytes);
         break;
+      case 'take':
+        void this.#take(rank, message.step);
+        break;
       case 'late':
         this.desk.late(rank, message.at);
         this.ranks.askLater(rank, message, this.measured.quickStepMs);
@@ -219,6 +236,19 @@ export class Life implements SdkListener, SaveEvents {
     }
   }
 
+  /** The ranks of all nodes can only go on from a step that each of them holds. */
+  async #take(rank: Rank, step: number): Promise<void> {
+    const taken = await this.#older.take(step);
+    const isRefused = typeof taken === 'string';
+    const { book, resume } = this.#life;
+    if (this.#tookStep !== step) {
+      this.#tookStep = step;
+      if (isRefused) book.warn(`step ${step}, which other nodes hold too, was not taken: ${taken}`);
+      else if (resume?.step !== step) book.warn(`not all nodes hold step ${resume?.step}; the ranks ask for step ${step}, which all hold`);
+    }
+    rank.send({ type: 'taken', step, resume: isRefused ? null : taken, reason: isRefused ? taken : null });
+  }
+
   /** Memory that a rank keeps from save to save. */
   #reserve(rank: Rank, bytes: number): void {
     rank.send({ type: 'reserved', ...(this.#life.stage?.keep(rank, bytes) ?? NO_STAGE) });
@@ -226,7 +256,10 @@ export class Life implements SdkListener, SaveEvents {
 
   /** All ranks end together; the first speaks for all. */
   #finish(rank: Rank): void {
-    if (rank.rank === (this.ranks.all[0]?.rank ?? rank.rank)) this.#finished = true;
+    if (rank.rank === (this.ranks.all[0]?.rank ?? rank.rank)) {
+      this.#finishedMs = this.#clock.monotonic();
+      this.#hasFinished.resolve();
+    }
     rank.send({ type: 'bye' });
   }
 

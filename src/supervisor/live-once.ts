@@ -12,6 +12,7 @@ import { keepCadence } from './cadence-keeper.ts';
 import { endTrainer, type FlushOutcome } from './ending.ts';
 import { trainerEnvironment, withResumeArgument } from './environment.ts';
 import { findResume, type Resume } from './find-resume.ts';
+import { type Linger, watchLingering } from './hang/linger.ts';
 import { type HangWatch, watchForHangs } from './hang/watch.ts';
 import { type Begun, meet } from './gang/meet.ts';
 import { leaveProvisional, writeEnd } from './last-words.ts';
@@ -142,9 +143,9 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     const begun = options.isWatched ? life.attached : Promise.resolve();
     if (leads(options)) begun.then(() => keepCadence(life, cadence)).catch((thrown: unknown) => book.complain(thrown));
     live.onStarted();
-    startHangWatch(live, { life, trainer, signal: stop.signal });
+    const linger = startHangWatch(live, { life, trainer, signal: stop.signal });
     const wasTold = trainer.ended.then(() => live.notices.first !== null);
-    const running = { ...prepared, life, trainer, wasTold, watcher, fenced: fenced.promise, stop };
+    const running = { ...prepared, life, trainer, wasTold, linger, watcher, fenced: fenced.promise, stop };
     return await untilEnd(live, running).catch((thrown: unknown) => outliveDefect(thrown, live, running));
   } finally {
     stop.abort();
@@ -175,10 +176,11 @@ async function prepareWatch(
   return watching.prepareWatching({ ...told, store, book });
 }
 
-function startHangWatch({ options, store, book }: LiveOptions, life: Pick<HangWatch, 'life' | 'trainer' | 'signal'>): void {
+function startHangWatch({ options, store, book }: LiveOptions, life: Pick<HangWatch, 'life' | 'trainer' | 'signal'>): Linger {
   const { hang: rules, onHang } = options;
-  if (rules === null) return;
-  watchForHangs({ ...life, rules, onHang, clock: store.clock, book }).catch((thrown: unknown) => book.complain(thrown));
+  const watch = { ...life, onHang, clock: store.clock, book };
+  if (rules !== null) watchForHangs({ ...watch, rules }).catch((thrown: unknown) => book.complain(thrown));
+  return watchLingering({ ...watch, rules });
 }
 
 interface Running extends Prepared {
@@ -186,6 +188,7 @@ interface Running extends Prepared {
   readonly trainer: Trainer;
   /** Whether a notice that ends the attempt had come by the time the trainer ended: a later one has no part in how it did. */
   readonly wasTold: Promise<boolean>;
+  readonly linger: Linger;
   readonly watcher: Watcher | null;
   readonly fenced: Promise<HoldfastError>;
   readonly stop: AbortController;
@@ -210,7 +213,8 @@ async function untilEnd(live: LiveOptions, running: Running): Promise<LifeEnd> {
   await settleSaves(live, life);
   await endRest(live, trainer);
   await running.watcher?.finish(notices, trainer.end !== null && 'code' in trainer.end && trainer.end.code === 0);
-  const end = { saidFinished: life.saidFinished, isTerminating: await running.wasTold, trainer: trainer.end, failure };
+  const { wasEnded } = running.linger;
+  const end = { saidFinished: life.saidFinished, wasEnded, isTerminating: await running.wasTold, trainer: trainer.end, failure };
   writeEnd({ ...live, life, attempt }, end, flush);
   return { ...end, lastGoodStep: life.measured.lastGoodStep };
 }
@@ -225,7 +229,7 @@ async function endRest({ notices, store: { clock }, book }: LiveOptions, trainer
  * A defect of ours is loud, and no reason for the trainer to end: it goes on unsupervised, and is told what we are told. After a notice it has until
  * shortly before the deadline, as always.
  */
-async function outliveDefect(thrown: unknown, live: LiveOptions, { trainer, life, wasTold }: Running): Promise<LifeEnd> {
+async function outliveDefect(thrown: unknown, live: LiveOptions, { trainer, life, wasTold, linger }: Running): Promise<LifeEnd> {
   const { book, notices, store } = live;
   book.complain(thrown);
   await Promise.race([trainer.ended, notices.terminating]);
@@ -241,7 +245,8 @@ async function outliveDefect(thrown: unknown, live: LiveOptions, { trainer, life
   // Perhaps what threw before, and the trainer's end is told all the same.
   await endRest(live, trainer).catch((again: unknown) => book.complain(again));
   const { saidFinished, measured } = life;
-  return { saidFinished, isTerminating: await wasTold, trainer: end, failure: null, lastGoodStep: measured.lastGoodStep };
+  const { wasEnded } = linger;
+  return { saidFinished, wasEnded, isTerminating: await wasTold, trainer: end, failure: null, lastGoodStep: measured.lastGoodStep };
 }
 
 /** Resolves when the trainer has ended and everything that it said is heard. */
@@ -290,7 +295,7 @@ async function adoptLeft({ stage, store, options, book, sealer, notices }: LiveO
 }
 
 function notStarted(failure: number | null): LifeEnd {
-  return { saidFinished: false, isTerminating: true, trainer: null, failure, lastGoodStep: null };
+  return { saidFinished: false, wasEnded: false, isTerminating: true, trainer: null, failure, lastGoodStep: null };
 }
 
 function startTrainer({ options, store, book, gang, restart }: LiveOptions, { attempt, resume, place }: Prepared): Promise<Trainer> {

@@ -71,6 +71,11 @@ export class Measurements {
     return this.#lastGoodStep === null ? null : Math.max(0, nowMs - this.#safeSinceMs);
   }
 
+  /** The trainer's last sign of life; null while it says that it does something long. */
+  get quietSinceMs(): number | null {
+    return this.#pace.busySinceMs === null ? this.#pace.lastProgressMs : null;
+  }
+
   /** True when there is something that the last good checkpoint does not have. */
   get hasProgress(): boolean {
     return this.step !== null && (this.#lastGoodStep === null || this.step > this.#lastGoodStep);

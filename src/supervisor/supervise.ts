@@ -108,7 +108,7 @@ function firstTime(act: () => void): () => void {
 }
 
 /** Told to end before there was anything to end. */
-const NEVER_STARTED = { saidFinished: false, isTerminating: true, trainer: null, failure: null } as const;
+const NEVER_STARTED = { saidFinished: false, wasEnded: false, isTerminating: true, trainer: null, failure: null } as const;
 
 /** Who does not ship loads nothing of it. */
 async function openShipping(options: RunOptions, world: Parameters<typeof Shipping.open>[2]): Promise<Shipping | null> {

@@ -31,6 +31,22 @@ describe('a trainer that hangs', () => {
     expect(stderr).toContain('the trainer hangs and is killed, to be started again from the last good checkpoint');
   });
 
+  it('after it has said that the run is finished is ended where hangs are, and the run is finished: nothing is started again', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    // Longer than a busy machine takes for a step.
+    const args = ['--dir', dir, '--hang', '5s', '--on-hang', 'restart', '--restarts', '1'];
+    const { code, stdout, stderr } = await new Supervised({ args, command: trainerCommand('lingers', 'sdk', { steps: 20 }) }).ended;
+    expect([code, stdout.match(/^start/gm)?.length, hangsOf(dir)]).toEqual([
+      0,
+      1,
+      [expect.stringMatching(/^it has not ended for .* since it said that the run is finished; one rank was asked/)],
+    ]);
+    expect(stderr).toContain('the trainer hangs after its last word and is ended; the run is finished');
+    const ends = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'attempt-ended' ? [event] : []));
+    expect(ends).toMatchObject([{ exitCode: 0, end: 'finished' }]);
+  });
+
   it('without the SDK makes no steps that could be missed', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');

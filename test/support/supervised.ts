@@ -8,7 +8,7 @@ import { LAUNCHER, ROOT } from './run-process.ts';
 
 const TRAINER = join(ROOT, 'test/support/trainers/trainer.py');
 
-export type Manner = 'exits' | 'ignores' | 'dies' | 'hangs' | 'daemons' | 'fails' | 'killed';
+export type Manner = 'exits' | 'ignores' | 'dies' | 'hangs' | 'daemons' | 'fails' | 'killed' | 'lingers';
 
 interface TrainerOptions {
   readonly steps?: number;

@@ -18,6 +18,11 @@ export interface HangWatch {
   readonly signal: AbortSignal;
 }
 
+interface StackWatch {
+  readonly life: Pick<Life, 'ranks'>;
+  readonly trainer: Pick<Trainer, 'living'>;
+}
+
 /** How soon a hang is noticed after its limit, at the latest; nothing needs to be looked at more often than the second. */
 const MOST_PAUSE_MS = 10_000;
 const LEAST_PAUSE_MS = 100;
@@ -53,14 +58,18 @@ function pauseFor(verdict: HangVerdict | null): number {
   return Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, verdict.limitMs - verdict.quietMs));
 }
 
-function report({ life, trainer, book }: HangWatch, { quietMs, limitMs, sentence }: HangVerdict): void {
-  const asked = dumpStacks(life.ranks.all, trainer);
-  const stacks =
-    asked === 0
-      ? 'no rank can show its stacks'
-      : `${asked === 1 ? 'one rank was' : `${asked} ranks were`} asked for the stacks of all threads`;
+function report(watch: HangWatch, { quietMs, limitMs, sentence }: HangVerdict): void {
+  const { book } = watch;
+  const stacks = askForStacks(watch);
   book.record({ kind: 'hang', quietMs, limitMs, sentence: `${sentence}; ${stacks}` });
   book.shout(`warning: the trainer seems to hang: ${sentence}; ${stacks}`);
+}
+
+/** Has the ranks show where they stand; whether they can, for people. */
+export function askForStacks({ life, trainer }: StackWatch): string {
+  const asked = dumpStacks(life.ranks.all, trainer);
+  if (asked === 0) return 'no rank can show its stacks';
+  return `${asked === 1 ? 'one rank was' : `${asked} ranks were`} asked for the stacks of all threads`;
 }
 
 /** The trainer ends as by an error: what was sealed counts, and the budget of restarts decides. */
@@ -71,7 +80,7 @@ async function restart({ trainer, clock, book, signal }: HangWatch): Promise<voi
 }
 
 /** False when the time was cut short. */
-async function sleeps(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
+export async function sleeps(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await clock.sleep(ms, { signal });
     return true;

@@ -80,3 +80,5 @@ for step in range(start, TOTAL):
 if run is not None:
     run.finish()
 say("finished", state["sum"])
+if MANNER == "lingers":
+    wait_for_ever()
