@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
+import type { CheckOptions } from './check-sealed.ts';
 import { removeTree } from './delete-tree.ts';
 import { at } from './layout.ts';
 import { moveBack } from './move-out.ts';
+import { type Orphans, orphansOf, takeOrphans } from './orphans.ts';
 import { isSeenAlive } from './process-identity.ts';
 import { readSeals } from './read-seals.ts';
 import type { Store } from './store.ts';
@@ -50,18 +52,46 @@ function isMoved({ fs }: Store, from: string, to: string): boolean {
   }
 }
 
-/** Finishes deletions that were interrupted. Those of a process that is seen at work are its own. */
+/**
+ * Finishes deletions that were interrupted. Those of a process that is seen at work are its own. What of a checkpoint still lies in the run's folder
+ * must be read before it goes: its grave is left to {@link finishDeletions}.
+ */
 export function emptyTrash(store: Store): void {
+  empty(store, (name) => orphansIn(store, name) === null);
+}
+
+/** The same, for who has time to read. */
+export async function finishDeletions(store: Store, options: CheckOptions = {}): Promise<void> {
+  const unknown = new Set<string>();
+  for (const name of abandoned(store)) {
+    const orphans = orphansIn(store, name);
+    const grave = at.store(store.path, 'trash', name);
+    if (orphans !== null && !(await takeOrphans(store, grave, orphans, options))) unknown.add(name);
+  }
+  empty(store, (name) => !unknown.has(name));
+}
+
+function empty(store: Store, mayGo: (name: string) => boolean): void {
   const { fs, path } = store;
   const trash = at.store(path, 'trash');
   try {
-    const graves = namesIn(store, trash).filter((name) => !isInUse(store, name));
+    const graves = abandoned(store).filter(mayGo);
     // Whoever moved it here may have died before its old name was gone for good: a crash must not bring back half of it.
     if (graves.length > 0) fs.fsyncFolder(path);
     for (const name of graves) emptyGrave(store, name);
   } catch (thrown) {
     throw storeError(thrown, 'empty', trash);
   }
+}
+
+/** Graves that nobody who is seen at work has dug. */
+function abandoned(store: Store): readonly string[] {
+  return namesIn(store, at.store(store.path, 'trash')).filter((name) => !isInUse(store, name));
+}
+
+function orphansIn(store: Store, name: string): Orphans | null {
+  const digest = name.split(SEPARATOR)[1] ?? '';
+  return orphansOf(store, at.store(store.path, 'trash', name), (save) => digestOf(save) === digest);
 }
 
 function namesIn({ fs }: Store, folder: string): readonly string[] {

@@ -20,16 +20,28 @@ function partsOf(checkpoint: SealedCheckpoint | BrokenSeal): readonly string[] {
 export function moveOut(store: Store, checkpoint: SealedCheckpoint | BrokenSeal, folder: string): boolean {
   const { path } = store;
   if (!isSame(store, checkpoint, path)) return false;
-  const moved = partsOf(checkpoint).filter((name) => moveIfThere(store, join(path, name), join(folder, name)));
+  const moved = moveParts(store, partsOf(checkpoint), folder);
   if (moved.length === 0) return false;
   if (isSame(store, checkpoint, folder)) return true;
   moveBack(store, folder, moved);
   return false;
 }
 
+/** After a crash there must be no seal without its files: where there are several parts, the first is gone for good before any other goes. */
+function moveParts(store: Store, [first = '', ...others]: readonly string[], folder: string): readonly string[] {
+  const { fs, path } = store;
+  const move = (name: string): boolean => moveIfThere(store, join(path, name), join(folder, name));
+  const moved = move(first) ? [first] : [];
+  if (others.length > 0) fs.fsyncFolder(path);
+  return [...moved, ...others.filter(move)];
+}
+
 /** Moves a checkpoint back into the run's folder. The manifest of one that lies beside its files comes last: until then there is no seal. */
 export function moveBack({ fs, path }: Store, folder: string, names: readonly string[]): void {
-  for (const name of names.toSorted(sealLast)) fs.rename(join(folder, name), join(path, name));
+  for (const name of names.toSorted(sealLast)) {
+    if (names.length > 1 && name.endsWith(BESIDE_SUFFIX)) fs.fsyncFolder(path);
+    fs.rename(join(folder, name), join(path, name));
+  }
 }
 
 function sealLast(a: string, b: string): number {

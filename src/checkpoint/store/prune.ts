@@ -1,8 +1,8 @@
-import { checkPresence } from './check-sealed.ts';
+import { type CheckOptions, checkPresence } from './check-sealed.ts';
 import { removeTree } from './delete-tree.ts';
 import { lastGood, type LastGood, type LastGoodOptions } from './last-good.ts';
 import { deleteFenced } from './fenced-leftovers.ts';
-import { digGrave, emptyTrash } from './graves.ts';
+import { digGrave, finishDeletions } from './graves.ts';
 import { at } from './layout.ts';
 import { moveOut } from './move-out.ts';
 import { listPins } from './pins.ts';
@@ -43,7 +43,7 @@ const MAX_ROUNDS = 20;
 export async function prune(store: Store, options: PruneOptions): Promise<Pruned> {
   const { retention, isDryRun = false, isRoomNeeded = false, ...how } = options;
   const removed: SealedCheckpoint[] = [];
-  if (!isDryRun) tidyUp(store);
+  if (!isDryRun) await tidyUp(store, how);
   for (let round = 0; ; round++) {
     options.signal?.throwIfAborted();
     const found = await lastGood(store, { ...how, isReadOnly: isDryRun, isDoubtRefused: true });
@@ -127,8 +127,8 @@ function moveToGrave(store: Store, checkpoint: SealedCheckpoint): string | null 
 }
 
 /** Finishes deletions that were interrupted, and removes what dead processes had staged. */
-function tidyUp(store: Store): void {
+async function tidyUp(store: Store, options: CheckOptions): Promise<void> {
   const { run } = store;
   if (run !== null) sweepStaging({ ...store, run });
-  emptyTrash(store);
+  await finishDeletions(store, options);
 }

@@ -1,0 +1,105 @@
+import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { killedAfterRenames } from '../../../test/crash/killed-after.ts';
+import { testRun, type TestRun } from '../../../test/support/sealed-run.ts';
+import { adopt } from './adopt.ts';
+import { startAttempt } from './attempt.ts';
+import { realFs } from './durable-fs.ts';
+import { emptyTrash } from './graves.ts';
+import { lastGood } from './last-good.ts';
+import { prune } from './prune.ts';
+import { listQuarantine, restore } from './quarantine.ts';
+
+const RETENTION = { last: 1, every: null, withinMs: null };
+
+/** A run of two checkpoints that are single files: an older one that may go, and the last good. */
+async function runOfFiles(): Promise<TestRun> {
+  const run = testRun();
+  await startAttempt(run.store, { gang: 'g' });
+  for (const step of [1, 2]) {
+    writeFileSync(join(run.path, `m${step}.dat`), `the bytes of step ${step}`);
+    await adopt(run.store, join(run.path, `m${step}.dat`), { step, accept: 'anything' });
+  }
+  return run;
+}
+
+/** A prune that was killed right after it had moved the manifest of the older one to the trash. */
+async function pruneKilled(run: TestRun): Promise<void> {
+  await killedAfterRenames(1, realFs, (fs) => prune({ ...run.store, fs }, { retention: RETENTION }));
+  expect(namesIn(run)).toEqual(['m1.dat', 'm2.dat', 'm2.dat.holdfast.json']);
+}
+
+const namesIn = ({ path }: TestRun): string[] => readdirSync(path).filter((name) => name !== '.holdfast');
+const trashOf = ({ path }: TestRun): string[] => readdirSync(join(path, '.holdfast/trash'));
+const KEPT = ['m2.dat', 'm2.dat.holdfast.json'];
+
+describe('a prune of a single file that was killed half-way', () => {
+  it('is finished by the next one, after whichever rename that was', async () => {
+    for (const renames of [1, 2]) {
+      using run = await runOfFiles();
+      await killedAfterRenames(renames, realFs, (fs) => prune({ ...run.store, fs }, { retention: RETENTION }));
+      await prune(run.store, { retention: RETENTION });
+      expect(namesIn(run)).toEqual(KEPT);
+      expect(trashOf(run)).toEqual([]);
+    }
+  });
+
+  it('is left to it by whoever only tidies up', async () => {
+    using run = await runOfFiles();
+    await pruneKilled(run);
+    emptyTrash(run.store);
+    await startAttempt(run.store, { gang: 'the next' });
+    await prune(run.store, { retention: RETENTION });
+    expect(namesIn(run)).toEqual(KEPT);
+  });
+
+  it('never takes a file of the same name that was written since', async () => {
+    using run = await runOfFiles();
+    await pruneKilled(run);
+    const file = join(run.path, 'm1.dat');
+    const { mtime } = statSync(file);
+    writeFileSync(file, 'the BYTES of step 1');
+    await prune(run.store, { retention: RETENTION });
+    expect(readFileSync(file, 'utf8')).toBe('the BYTES of step 1');
+    expect(trashOf(run)).toEqual([]);
+    // Not even where its time says that it is as old.
+    using other = await runOfFiles();
+    await pruneKilled(other);
+    writeFileSync(join(other.path, 'm1.dat'), 'the BYTES of step 1');
+    utimesSync(join(other.path, 'm1.dat'), mtime, new Date(0));
+    await prune(other.store, { retention: RETENTION });
+    expect(readFileSync(join(other.path, 'm1.dat'), 'utf8')).toBe('the BYTES of step 1');
+    expect(trashOf(other)).toEqual([]);
+  });
+
+  it('never takes one that was copied back, nor one that was sealed again', async () => {
+    using run = await runOfFiles();
+    await pruneKilled(run);
+    const file = join(run.path, 'm1.dat');
+    const later = new Date(Date.now() + 60_000);
+    utimesSync(file, later, later);
+    await prune(run.store, { retention: RETENTION });
+    expect(namesIn(run)).toContain('m1.dat');
+    using sealed = await runOfFiles();
+    await pruneKilled(sealed);
+    await adopt(sealed.store, join(sealed.path, 'm1.dat'), { step: 3, accept: 'anything' });
+    await prune(sealed.store, { retention: { ...RETENTION, last: 2 } });
+    expect((await lastGood(sealed.store, { level: 'deep' })).checkpoint?.name).toBe('m1.dat');
+    expect(trashOf(sealed)).toEqual([]);
+  });
+});
+
+describe('a single file on its way to quarantine', () => {
+  it('is not lost when whoever moves it is killed, and comes back to its manifest', async () => {
+    for (const renames of [2, 3]) {
+      using run = await runOfFiles();
+      writeFileSync(join(run.path, 'm2.dat'), 'cut');
+      await killedAfterRenames(renames, realFs, (fs) => lastGood({ ...run.store, fs }));
+      expect((await lastGood(run.store)).checkpoint?.name).toBe('m1.dat');
+      expect(listQuarantine(run.store)).toMatchObject([{ name: 'm2.dat', code: 'MANIFEST_SIZE' }]);
+      restore(run.store, 'm2.dat');
+      expect(namesIn(run)).toEqual(['m1.dat', 'm1.dat.holdfast.json', ...KEPT]);
+    }
+  });
+});
