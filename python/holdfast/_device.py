@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from typing import Any, Iterable, List, Optional, Tuple
+from typing import Any, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -15,14 +15,10 @@ Copy = Tuple[torch.Tensor, torch.Tensor]
 
 _RELAXED = 2
 """``cudaStreamCaptureModeRelaxed``."""
-_SMALL_BYTES = 1 << 16
-"""Of what is smaller the order takes longer than the copy, and so they get one together."""
+_MOST_AT_ONCE = 32
+"""Giving the order for a copy takes about as long as copying 30 MB, and so several get one together."""
 _LEAST_FREE = 1 << 30
 """Of the device's memory so much, or a twentieth, is left to the training."""
-
-_copy_all = getattr(torch, "_foreach_copy_", None)
-"""Newer versions of torch copy many tensors at once."""
-
 
 class Cuda:
     """One CUDA device. What is copied is copied on a stream of its own, beside the training."""
@@ -70,14 +66,8 @@ class Cuda:
         """In the order of the training: what it does next comes after."""
         # Where the memory comes from, all that was done with it is done.
         torch.cuda.current_stream(self._device).wait_stream(self._side)
-        small: List[Copy] = []
-        for to, source in copies:
-            if source.numel() < _SMALL_BYTES and _copy_all is not None:
-                small.append((to, source))
-            else:
-                to.copy_(source, non_blocking=True)
-        if small:
-            _copy_all([to for to, _ in small], [source for _, source in small], non_blocking=True)
+        for some in _batches(copies):
+            copy_all(some)
 
     def let_go(self, memory: torch.Tensor) -> None:
         """What was copied into it a moment ago is not wanted: nobody gets it before that is over."""
@@ -122,6 +112,38 @@ class Cuda:
     def locked(self, size: int) -> torch.Tensor:
         """New memory of the host that the device can write to; raises RuntimeError when there is none."""
         return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+
+
+def _batches(copies: Iterable[Copy]) -> Iterator[List[Copy]]:
+    """The first alone, so that the device has work at once, and then more and more of them together."""
+    waiting: List[Copy] = []
+    count = 1
+    for copy in copies:
+        waiting.append(copy)
+        if len(waiting) == count:
+            yield waiting
+            waiting, count = [], min(2 * count, _MOST_AT_ONCE)
+    yield waiting
+
+
+def copy_all(copies: Sequence[Copy]) -> None:
+    """Copies bytes to bytes, with few orders to the device."""
+    together = getattr(torch, "_foreach_copy_", None)
+    if together is None:
+        for to, source in copies:
+            to.copy_(source, non_blocking=True)
+        return
+    wide: List[Copy] = []
+    narrow: List[Copy] = []
+    for to, source in copies:
+        if (source.numel() | source.data_ptr() | to.data_ptr()) % 4 == 0:
+            # Four bytes at a time: one by one takes twice as long.
+            wide.append((to.view(torch.int32), source.view(torch.int32)))
+        else:
+            narrow.append((to, source))
+    for some in (wide, narrow):
+        if some:
+            together([to for to, _ in some], [source for _, source in some], non_blocking=True)
 
 
 def device_of(state: Any) -> Optional[Cuda]:

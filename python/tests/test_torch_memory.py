@@ -1,3 +1,4 @@
+import itertools
 import os
 import shutil
 import tempfile
@@ -9,7 +10,9 @@ try:
 
     import holdfast.torch
     from holdfast import _kept_file
+    from holdfast._device import copy_all
     from holdfast._torch_image import Layout, pickled
+    from holdfast._torch_walk import padded
     from slow_device import SlowDevice
     from staged_training import Staged, Training, copy_of
 except ImportError as error:
@@ -164,6 +167,20 @@ class WithoutTheFile(Staged):
             training.state.async_save(training.run, 1)
         self.assertIn("sparse", logged.output[0])
         self.assertTrue(torch.equal(self.saved(training.handed_over())["odd"]["sparse"].to_dense(), torch.eye(3)))
+
+
+class ManyCopies(unittest.TestCase):
+    def test_bytes_arrive_whatever_their_number(self):
+        sizes = [4, 1, 4096, 0, 3, 1 << 20, 7, 8]
+        sources = [torch.randint(0, 255, (size + 1,), dtype=torch.uint8)[size % 2 :][:size] for size in sizes]
+        memory = torch.zeros(sum(padded(size) for size in sizes), dtype=torch.uint8)
+        places = [memory[start : start + size] for start, size in zip(itertools.accumulate([0, *map(padded, sizes)]), sizes)]
+        copy_all(list(zip(places, sources)))
+        self.assertEqual(sum(torch.equal(*both) for both in zip(places, sources)), len(sizes))
+
+    def test_a_torch_that_cannot_take_them_together_takes_them_one_by_one(self):
+        with mock.patch.object(torch, "_foreach_copy_", None):
+            self.test_bytes_arrive_whatever_their_number()
 
 
 class TheFile(unittest.TestCase):
