@@ -48,7 +48,7 @@ export const REMOTE_ERROR_CODES = {
     exit: EXIT.no,
     title: 'Something else lies at the remote place',
     explain:
-      'The prefix belongs to another run, or another checkpoint is sealed there under the same name. Nothing is ever replaced. Give every run a prefix of its own.',
+      'The prefix belongs to another run, or another checkpoint has the name there and a newer attempt of the run ships to it, so that this one is stale. Nothing is ever replaced. Give every run a prefix of its own, and let one attempt of it run at a time.',
   },
   REMOTE_NOT_FOUND: {
     exit: EXIT.noInput,

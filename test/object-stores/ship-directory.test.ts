@@ -2,6 +2,7 @@ import { afterAll, describe } from 'vitest';
 import { MEMORY, tempFolder } from '../support/temp-folder.ts';
 import { shipSuite } from './ship-suite.ts';
 import { shipTogetherSuite } from './ship-together-suite.ts';
+import { twoNodesSuite } from './two-nodes-suite.ts';
 
 describe('ship and fetch with a folder', () => {
   const folder = tempFolder(MEMORY);
@@ -9,4 +10,5 @@ describe('ship and fetch with a folder', () => {
   const place = () => ({ base: `file://${folder.path}`, env: {} });
   shipSuite(place);
   shipTogetherSuite(place);
+  twoNodesSuite(place);
 });

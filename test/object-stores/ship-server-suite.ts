@@ -9,6 +9,7 @@ import { digests, runHoldfast } from './ship-process.ts';
 import { shipSuite } from './ship-suite.ts';
 import { shipTogetherSuite } from './ship-together-suite.ts';
 import { sealCheckpoint } from './shippable-run.ts';
+import { twoNodesSuite } from './two-nodes-suite.ts';
 
 /** Ship and fetch with a real server, also through a network that fails. */
 export function shipServerSuite(name: ServerName): void {
@@ -26,6 +27,7 @@ export function shipServerSuite(name: ServerName): void {
     const place = () => ({ base: `${server.scheme}://${server.bucket}`, env: server.env });
     shipSuite(place);
     shipTogetherSuite(place);
+    twoNodesSuite(place);
     refusals(name, () => server);
     describe('through a network that fails', () => faults(() => server));
   });

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { startAttempt } from '../../src/checkpoint/store/attempt.ts';
-import { commitSave } from '../../src/checkpoint/store/commit.ts';
+import { commitSave, type Sealed } from '../../src/checkpoint/store/commit.ts';
 import { beginSave, writeReceipt } from '../../src/checkpoint/store/save.ts';
 import { openRun } from '../../src/checkpoint/store/store.ts';
 import { createRng } from '../../src/core/rng.ts';
@@ -17,18 +17,32 @@ export const FILES: Readonly<Record<string, number>> = {
   'empty.dat': 0,
 };
 
-/** Saves and seals a checkpoint in the folder of a run, in a new attempt. The bytes follow from the step. */
-export async function sealCheckpoint(path: string, step: number, files: Readonly<Record<string, number>> = FILES): Promise<void> {
+interface SealOptions {
+  /** The run that a folder which is none yet becomes one of. */
+  readonly run?: string;
+  /** The number of the attempt; the next one without it. */
+  readonly attempt?: number;
+  /** What the bytes follow from; the step without it. */
+  readonly seed?: number;
+}
+
+/** Saves and seals a checkpoint in the folder of a run, in a new attempt. */
+export async function sealCheckpoint(
+  path: string,
+  step: number,
+  files: Readonly<Record<string, number>> = FILES,
+  { run, attempt: number, seed = step }: SealOptions = {},
+): Promise<Sealed> {
   mkdirSync(path, { recursive: true });
-  const store = openRun(path);
-  const attempt = await startAttempt(store, { gang: `gang-${step}` });
+  const store = openRun(path, run === undefined ? {} : { run });
+  const attempt = await startAttempt(store, { gang: `gang-${step}-${seed}`, ...(number === undefined ? {} : { attempt: number }) });
   const save = beginSave(store, attempt, { step, worldSize: 1 });
   for (const [name, size] of Object.entries(files)) {
     mkdirSync(dirname(join(save.data, name)), { recursive: true });
-    writeFileSync(join(save.data, name), bytesOf(size, step));
+    writeFileSync(join(save.data, name), bytesOf(size, seed));
   }
   await writeReceipt(store, save, { rank: 0, files: Object.keys(files) });
-  commitSave(store, save);
+  return commitSave(store, save);
 }
 
 /** Bytes that repeat nowhere where it would hide a mistake of place. */

@@ -1,6 +1,7 @@
 import type { SealedCheckpoint } from '../store/scan.ts';
 import type { ObjectStore } from './backend.ts';
 import type { Claims } from './claim/claims.ts';
+import type { CopyPlace } from './copy-name.ts';
 import type { Journal } from './journal.ts';
 import { fileKey } from './keys.ts';
 
@@ -18,10 +19,13 @@ export interface OrphanOptions {
   readonly claims: Claims;
 }
 
-/** Removes what earlier runs began and this one will not go on with; what a process that lives is sending stays. */
-export async function removeOrphans({ name, kind, manifest }: SealedCheckpoint, options: OrphanOptions): Promise<number> {
-  const { remote, journal } = options;
-  const ours = new Set(manifest.files.map(({ path }) => fileKey(name, kind, path)));
+/** Removes what earlier runs began and this one, whose objects go to `copy`, will not go on with; what a process that lives is sending stays. */
+export async function removeOrphans(
+  { name, manifest }: SealedCheckpoint,
+  options: OrphanOptions & { readonly copy: CopyPlace },
+): Promise<number> {
+  const { remote, journal, copy } = options;
+  const ours = new Set(manifest.files.map(({ path }) => fileKey(copy.name, copy.kind, path)));
   const spared = new Set(ours);
   let count = 0;
   for (const [checkpoint, keys] of Map.groupBy(journal.open(), ({ of }) => of)) {

@@ -3,6 +3,7 @@ import { HoldfastError } from '../../core/errors.ts';
 import type { SealedFile } from '../store/manifest.ts';
 import type { SealedCheckpoint } from '../store/scan.ts';
 import type { ObjectPlan, ObjectStore, PartBody } from './backend.ts';
+import type { CopyPlace } from './copy-name.ts';
 import { RequestFailure, UPLOAD_GONE, WRONG_BYTES } from './failure.ts';
 import { fileKey } from './keys.ts';
 import { compareStored, planObject } from './plan.ts';
@@ -15,18 +16,18 @@ import { checkSource, openSource } from './source.ts';
 const MAX_RESTARTS = 3;
 
 /** Sends what is not there yet; how many bytes that were. */
-export async function shipFiles(checkpoint: SealedCheckpoint, options: ShipOptions): Promise<number> {
-  const { remote, stop, parallel } = options;
-  const { name, kind, manifest } = checkpoint;
+export async function shipFiles(checkpoint: SealedCheckpoint, options: ShipOptions & { readonly copy: CopyPlace }): Promise<number> {
+  const { remote, stop, parallel, copy } = options;
+  const { name, manifest } = checkpoint;
   const present = new Map<string, number>();
-  for (const prefix of kind === 'directory' ? [`${name}/`] : manifest.files.map(({ path }) => path)) {
+  for (const prefix of copy.kind === 'directory' ? [`${copy.name}/`] : manifest.files.map(({ path }) => path)) {
     for await (const { key, size } of remote.list(prefix)) present.set(key, size);
   }
   const tally = new Tally(manifest.files, options);
   const begun = new Set(options.journal.open().map(({ key }) => key));
   const slots = new Slots(parallel);
   await forEachAtOnce(manifest.files, { width: parallel, stop }, async (file) => {
-    const key = fileKey(name, kind, file.path);
+    const key = fileKey(copy.name, copy.kind, file.path);
     const plan = planObject(file);
     if (present.get(key) === file.size && (await isThere(remote, key, plan))) {
       // A process that died just after the object was complete leaves its note, and perhaps a second beginning.

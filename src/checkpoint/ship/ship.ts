@@ -7,6 +7,7 @@ import type { SealedCheckpoint } from '../store/scan.ts';
 import type { Store } from '../store/store.ts';
 import type { ObjectStore } from './backend.ts';
 import { type Claims, openClaims } from './claim/claims.ts';
+import { takeCopyName } from './copy-name.ts';
 import type { Journal } from './journal.ts';
 import { manifestKey } from './keys.ts';
 import { claimOf, removeOrphans } from './orphans.ts';
@@ -42,6 +43,8 @@ export interface ShipProgress {
 
 export interface Shipped {
   readonly name: string;
+  /** What the copy is called below the address: the same, or a name of its own where another save has that one. */
+  readonly copy: string;
   readonly step: number;
   readonly attempt: number;
   readonly save: string;
@@ -77,22 +80,25 @@ export async function shipCheckpoint(checkpoint: SealedCheckpoint, options: Ship
 
 async function shipClaimed(checkpoint: SealedCheckpoint, options: ShipOptions & { readonly claims: Claims }): Promise<Shipped> {
   const { store, remote, clock } = options;
-  const { name, kind, manifest } = checkpoint;
+  const { name, manifest } = checkpoint;
   const started = clock.monotonic();
   await claimPrefix(remote, manifest.run);
+  const copy = await takeCopyName(remote, checkpoint);
   const manifestBytes = store.fs.readFile(checkpoint.manifestFile);
-  const isSealedThere = await remoteManifestIs(remote, manifestKey(name, kind), manifestBytes);
-  const removedUploads = await removeOrphans(checkpoint, options);
-  const sentBytes = await shipFiles(checkpoint, options);
-  if (!isSealedThere) await sealRemote(remote, manifestKey(name, kind), manifestBytes);
-  const pointer = await advancePointer(remote, checkpoint);
+  const sealKey = manifestKey(copy.name, copy.kind);
+  const isSealedThere = await remoteManifestIs(remote, sealKey, manifestBytes);
+  const removedUploads = await removeOrphans(checkpoint, { ...options, copy });
+  const sentBytes = await shipFiles(checkpoint, { ...options, copy });
+  if (!isSealedThere) await sealRemote(remote, sealKey, manifestBytes);
+  const pointer = await advancePointer(remote, { ...copy, manifest });
   const { files, step, attempt, save } = manifest;
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   const shippedAt = new Date(clock.now()).toISOString();
-  const isRecorded = recordShipped(store, checkpoint, { url: remote.url, shippedAt, files: files.length, bytes });
+  const isRecorded = recordShipped(store, checkpoint, { url: remote.url, name: copy.name, shippedAt, files: files.length, bytes });
   const state = isSealedThere && sentBytes === 0 ? 'already' : 'shipped';
   const durationMs = Math.round(clock.monotonic() - started);
-  return { name, step, attempt, save, state, files: files.length, bytes, sentBytes, durationMs, pointer, removedUploads, isRecorded };
+  const counts = { files: files.length, bytes, sentBytes, durationMs, removedUploads };
+  return { name, copy: copy.name, step, attempt, save, state, ...counts, pointer, isRecorded };
 }
 
 /** Whether this very manifest is there; another one means that the name is taken. */

@@ -12,6 +12,8 @@ const SHIPPED_SCHEMA = 'holdfast.shipped/1';
 /** A copy whose every object was proven. */
 export interface ShippedCopy {
   readonly url: string;
+  /** What it is called there; null where that was not noted yet, and is its own name. */
+  readonly name: string | null;
   /** Wall clock, ISO 8601. */
   readonly shippedAt: string;
   readonly files: number;
@@ -32,9 +34,9 @@ export function readShipped({ fs, path }: Store, name: string, save: string): re
 
 function readCopy(value: Json): readonly ShippedCopy[] {
   if (!isObject(value)) return [];
-  const { url, shippedAt, files, bytes } = value;
+  const { url, name, shippedAt, files, bytes } = value;
   if (typeof url !== 'string' || typeof shippedAt !== 'string' || typeof files !== 'number' || typeof bytes !== 'number') return [];
-  return [{ url, shippedAt, files, bytes }];
+  return [{ url, name: typeof name === 'string' ? name : null, shippedAt, files, bytes }];
 }
 
 /** Remembers a copy; false on a volume that cannot be written, where the copy counts all the same. */

@@ -42,9 +42,9 @@ export const ship = defineCommand({
     if (output.json) output.printJson(report);
     else {
       output.print(
-        ...report.checkpoints.map(({ name, state, bytes, files, sentBytes }) => {
+        ...report.checkpoints.map(({ copy, state, bytes, files, sentBytes }) => {
           const how = state === 'already' ? 'was there already' : `sent ${formatBytes(sentBytes)}`;
-          return `${state === 'already' ? 'there  ' : 'shipped'}  ${printable(`${report.url}/${name}`)}  ${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}; ${how}`;
+          return `${state === 'already' ? 'there  ' : 'shipped'}  ${printable(`${report.url}/${copy}`)}  ${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}; ${how}`;
         }),
       );
       for (const note of report.notes) output.note(printable(note));

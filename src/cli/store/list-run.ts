@@ -73,11 +73,18 @@ export async function listRun(path: string, options: ListOptions): Promise<ListR
       isLastGood: checkpoint === taken,
       isRolledBack: index >= sealed.length,
       isPinned: pins.has(checkpoint.name),
-      where: ['local', ...readShipped(store, checkpoint.name, checkpoint.manifest.save).map(({ url }) => url)],
+      where: ['local', ...copiesOf(store, checkpoint)],
     }),
   );
   const quarantined = listQuarantine(store);
   return { schema: 'holdfast.ls/1', path, run, level, checkpoints, lastGood: taken?.path ?? null, broken, foreign, quarantined };
+}
+
+/** The addresses of its copies; with the name at the end where it has another one there. */
+function copiesOf(store: Store, { name, manifest }: SealedCheckpoint): readonly string[] {
+  return readShipped(store, name, manifest.save).map((copy) =>
+    copy.name === null || copy.name === name ? copy.url : `${copy.url}/${copy.name}`,
+  );
 }
 
 interface Looked {

@@ -115,10 +115,10 @@ async function bring(remote: ObjectStore, { store, best, stop, ship, clock, book
 }
 
 /** What came from there need not be sent there. */
-function noteCopy(store: OpenStore, { name, files, bytes }: Fetched, { location }: ShipSettings): void {
+function noteCopy(store: OpenStore, { name, copy, files, bytes }: Fetched, { location }: ShipSettings): void {
   const here = scan(store).sealed.find((one) => one.name === name);
   const shippedAt = new Date(store.clock.now()).toISOString();
-  if (here !== undefined) recordShipped(store, here, { url: location.url, shippedAt, files, bytes });
+  if (here !== undefined) recordShipped(store, here, { url: location.url, name: copy, shippedAt, files, bytes });
 }
 
 /** By attempt, then step, as the folder itself is read; and not what somebody has rolled the run back from. */

@@ -1,0 +1,119 @@
+import { dirname, join } from 'node:path';
+import { HoldfastError } from '../../core/errors.ts';
+import { printable } from '../../core/printable.ts';
+import { BESIDE_SUFFIX, MANIFEST_NAME } from '../store/layout.ts';
+import type { Manifest } from '../store/manifest.ts';
+import { readManifestFile } from '../store/read-seals.ts';
+import type { SealedCheckpoint } from '../store/scan.ts';
+import type { OpenStore } from '../store/store.ts';
+import { isCode } from '../store/store-error.ts';
+import { ownName } from './copy-name.ts';
+import type { CheckpointKind } from './keys.ts';
+import type { RemoteCheckpoint } from './remote-checkpoint.ts';
+
+/** Where a checkpoint that is fetched goes in the folder of its run. */
+export interface LocalPlace {
+  readonly name: string;
+  /** It lies there already, sealed. */
+  readonly isThere: boolean;
+}
+
+/**
+ * Its own name, or where another sealed checkpoint of the run has that, one that only this save has. Anything else that is in the way is an error:
+ * nothing is ever replaced.
+ */
+export async function findPlace(store: OpenStore, { name, kind, manifest }: RemoteCheckpoint): Promise<LocalPlace> {
+  const own = lookAt(store, { name, kind }, manifest);
+  if (own === 'free') return { name, isThere: false };
+  const other = ownName(name, manifest.save);
+  const found = own === 'sealed' && kind === 'directory' ? lookAt(store, { name: other, kind }, manifest) : own;
+  if (found === 'free') return { name: other, isThere: false };
+  if (found === 'sealed' || found === 'taken') throw taken(join(store.path, name));
+  await assertWhole(store, found);
+  return { name: found.name, isThere: true };
+}
+
+/** What has the name: nothing, this very checkpoint, another one of the run, or something else. */
+function lookAt(
+  { fs, path, run }: OpenStore,
+  { name, kind }: { readonly name: string; readonly kind: CheckpointKind },
+  { save }: Manifest,
+): 'free' | 'sealed' | 'taken' | Omit<SealedCheckpoint, 'root'> {
+  const manifestFile = kind === 'directory' ? join(path, name, MANIFEST_NAME) : join(path, `${name}${BESIDE_SUFFIX}`);
+  const own = readManifestFile(fs, manifestFile);
+  if (own?.ok === true) {
+    const { manifest } = own;
+    if (manifest.save === save) return { name, kind, manifest, manifestFile, path: join(path, name) };
+    return manifest.run === run ? 'sealed' : 'taken';
+  }
+  return own === null && fs.stat(join(path, name)) === null ? 'free' : 'taken';
+}
+
+function taken(path: string): HoldfastError {
+  return new HoldfastError('NAME_TAKEN', {
+    message: `${printable(path)} is there already, and it is not this checkpoint`,
+    hint: 'Nothing is ever replaced. Move it away, or fetch into another folder.',
+  });
+}
+
+/** Its seal alone is no reason to say that it is here. */
+async function assertWhole(store: OpenStore, here: Omit<SealedCheckpoint, 'root'>): Promise<void> {
+  // With all it says about checkpoints: whoever fetches one for the first time does not need it.
+  const { checkPresence } = await import('../store/check-sealed.ts');
+  const problem = checkPresence(store, { ...here, root: here.kind === 'directory' ? here.path : store.path });
+  if (problem === null) return;
+  throw new HoldfastError('CHECKPOINT_NOT_GOOD', {
+    message: `${printable(here.path)} is this checkpoint, but not whole: ${problem.reason}`,
+    hint: 'Nothing is ever replaced. holdfast resume RUN moves a bad one to quarantine; then fetch it again.',
+  });
+}
+
+/** Every byte is on the disk. What remains: the folders, the manifest, and the names, the manifest's last. */
+export function putInPlace({ fs, path }: OpenStore, staging: string, { kind, manifest, text }: RemoteCheckpoint, name: string): void {
+  const data = join(staging, 'data');
+  const manifestFile = kind === 'directory' ? join(data, MANIFEST_NAME) : join(staging, 'manifest');
+  // An earlier run may have been killed between here and the rename.
+  if (fs.stat(manifestFile) !== null) fs.unlink(manifestFile);
+  fs.writeFile(manifestFile, text);
+  fs.fsyncFile(manifestFile);
+  for (const folder of foldersOf(manifest)) fs.fsyncFolder(join(data, folder));
+  if (kind === 'directory') {
+    refuseTaken(fs, join(path, name));
+    fs.rename(data, join(path, name));
+  } else {
+    for (const file of manifest.files) {
+      refuseTaken(fs, join(path, file.path));
+      fs.rename(join(data, file.path), join(path, file.path));
+    }
+    fs.fsyncFolder(path);
+    fs.rename(manifestFile, join(path, `${name}${BESIDE_SUFFIX}`));
+  }
+  fs.fsyncFolder(path);
+  removeStaging(fs, staging, kind);
+}
+
+function refuseTaken(fs: OpenStore['fs'], path: string): void {
+  if (fs.stat(path) === null) return;
+  throw new HoldfastError('NAME_TAKEN', {
+    message: `${printable(path)} appeared while the checkpoint was fetched`,
+    hint: 'Nothing is ever replaced. Move it away and run the same command again: nothing is downloaded twice.',
+  });
+}
+
+/** Every folder that has a file of the checkpoint in it or below it, the deepest first. */
+function foldersOf({ files }: Manifest): readonly string[] {
+  const folders = new Set<string>(['']);
+  for (const { path } of files) {
+    for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) folders.add(folder);
+  }
+  return [...folders].sort((a, b) => b.length - a.length);
+}
+
+function removeStaging(fs: OpenStore['fs'], staging: string, kind: CheckpointKind): void {
+  try {
+    if (kind === 'files') fs.rmdir(join(staging, 'data'));
+    fs.rmdir(staging);
+  } catch (thrown) {
+    if (!isCode(thrown, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw thrown;
+  }
+}
