@@ -143,6 +143,19 @@ def same_everywhere(channel: Channel, held: Held) -> bool:
     return len(set(steps)) == 1 and (len(set(saves)) == 1 or len(set(runs)) > 1)
 
 
+_MOST_STEPS = 16
+
+
+def common_steps(channel: Channel, run: str, steps: Sequence[int]) -> List[int]:
+    """The steps that every rank holds a checkpoint of, the newest first, where nodes have a run each; in one run there is nothing to choose."""
+    mine = list(steps[:_MOST_STEPS])
+    all_of_them = channel.gather([_fingerprint(run), *mine, *[-1] * (_MOST_STEPS - len(mine))])
+    if len({given[0] for given in all_of_them}) == 1:
+        return []
+    common = set.intersection(*[set(given[1:]) for given in all_of_them])
+    return sorted(common - {-1}, reverse=True)
+
+
 def smallest_everywhere(channel: Channel, number: Optional[int]) -> Optional[int]:
     """The smallest of the positive numbers that the ranks have; None when none of them has one."""
     numbers = [given for (given,) in channel.gather([number or 0]) if given > 0]

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Optional
 
 PROTOCOL = "holdfast.sdk/1"
 _MAX_LINE_BYTES = 64 * 1024
-_ANSWERS = {"hello": ("welcome",), "begin": ("folder", "refused"), "finish": ("bye",), "reserve": ("reserved",)}
+_ANSWERS = {"hello": ("welcome",), "begin": ("folder", "refused"), "finish": ("bye",), "reserve": ("reserved",), "take": ("taken",)}
 
 log = logging.getLogger("holdfast")
 

@@ -10,7 +10,7 @@ import threading
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Union
 
 from ._agreement import Held
 from ._ballot import Given
@@ -47,6 +47,8 @@ class Run:
         self._who = who
         self._connection: Optional[Connection] = None
         self._resume: Optional[Dict[str, Any]] = None
+        # The steps of sealed checkpoints that could be gone on from in its place.
+        self._steps: List[int] = []
         self._run_id = ""
         self._is_supervised = False
         # True when a step has to look closer.
@@ -83,11 +85,12 @@ class Run:
         """Calls ``load`` with the folder of the last good checkpoint; returns the step to go on with, 0 when there is none.
 
         Where torch.distributed is initialised the ranks first make sure that all of them go on from the same one, and raise
-        when they cannot.
+        when they cannot; nodes that have a run each go on from the newest step that all of them hold.
         """
         if self._who.world > 1 and self._is_supervised:
             held = self._resume or {}
-            self._together.check_resume(Held(self._run_id, held.get("step"), str(held.get("save", ""))))
+            mine = Held(self._run_id, held.get("step"), str(held.get("save", "")))
+            self._resume = self._together.agree_resume(mine, self._steps, self._take) or self._resume
         if self._resume is None:
             return 0
         load(Path(self._resume["path"]))
@@ -187,6 +190,7 @@ class Run:
             return
         self._connection = connection
         self._resume = welcome.get("resume")
+        self._steps = [step for step in welcome.get("steps", []) if type(step) is int]
         self._run_id = str(welcome.get("run"))
         self._together.welcome(welcome.get("everySteps"))
         self.attempt = welcome.get("attempt")
@@ -194,6 +198,17 @@ class Run:
         if self._together.every is not None or self._asked is not None or who.world > 1:
             self._look_closer()
         atexit.register(self._tell_last)
+
+    def _take(self, step: int, meanwhile: Callable[[], None]) -> Optional[Dict[str, Any]]:
+        """The checkpoint of this step, when the supervisor finds every byte of it good."""
+        connection = self._connection
+        if connection is None:
+            return None
+        try:
+            answer = connection.ask({"type": "take", "step": step}, timeout=_COMING_SECONDS, meanwhile=meanwhile)
+        except Gone:
+            return None
+        return answer.get("resume")
 
     def _on_push(self, message: Message) -> None:
         kind = message.get("type")

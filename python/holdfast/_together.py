@@ -5,16 +5,22 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import Counter
-from typing import Callable, Optional
+from functools import partial
+from typing import Any, Callable, Dict, Optional, Sequence
 
 from . import _distributed
-from ._agreement import Agreement, Broken, Channel, Held, same_everywhere, smallest_everywhere
+from ._agreement import Agreement, Broken, Channel, Held, common_steps, same_everywhere, smallest_everywhere
 from ._ballot import Given
 from ._connection import Message
 
 log = logging.getLogger("holdfast")
 
 _WORTH_TELLING = 1.5
+
+
+Resume = Dict[str, Any]
+Take = Callable[[int, Callable[[], None]], Optional[Resume]]
+"""From a step, and what to do again and again while its bytes are compared, to what to go on from there."""
 
 
 class ResumeDisagreement(RuntimeError):
@@ -114,15 +120,27 @@ class Together:
             with contextlib.suppress(Broken):
                 self._channel.tell_coming(self._place(step))
 
-    def check_resume(self, held: Held) -> None:
-        """Raises unless the ranks hold the same checkpoint to go on from. Without torch.distributed nobody can be asked."""
+    def agree_resume(self, held: Held, steps: Sequence[int], take: Take) -> Optional[Resume]:
+        """What all ranks go on from in place of what this one holds; None: just that. Raises where they cannot go on from the same.
+
+        Where nodes have a run each, one may have sealed a step that another was ended before: then the newest that all of them hold is taken,
+        if it is good on all of them. Without torch.distributed nobody can be asked.
+        """
         self.look(is_last_chance=False)
-        if self._channel is None or not self._channel.has_group:
+        channel = self._channel
+        if channel is None or not channel.has_group:
             # Some do not attach at all, perhaps all but the first: what they go on from is the trainer's own matter.
-            return
+            return None
         try:
-            if same_everywhere(self._channel, held):
-                return
+            if same_everywhere(channel, held):
+                return None
+            for step in common_steps(channel, held.run, steps):
+                place = f"resume-{step}"
+                taken = take(step, partial(channel.tell_coming, place))
+                given = None if taken is None else Given(held.run, str(taken["save"]))
+                if channel.is_unanimous(place, given):
+                    log.warning("not all nodes hold the same last good checkpoint; all ranks go on from step %d, which they do hold", step)
+                    return taken
         except Broken as error:
             if self._agreement is not None:
                 self._part(error)
@@ -131,8 +149,8 @@ class Together:
             ) from None
         mine = "none" if held.step is None else f"step {held.step}, save {held.save}"
         raise ResumeDisagreement(
-            f"this rank holds another last good checkpoint ({mine}) than others; give all nodes one shared --dir, "
-            "or roll the ones that are ahead back to a step that all hold (holdfast rollback --to)"
+            f"this rank holds another last good checkpoint ({mine}) than others, and none is held by all; give all nodes one shared --dir, "
+            "or let them begin with copies of the same one (--ship)"
         )
 
     def settle(self) -> None:

@@ -34,7 +34,7 @@ export async function findResume(live: LiveOptions, signal: AbortSignal): Promis
   });
 }
 
-function resumeOf({ path, manifest: { step, save, worldSize, origin } }: SealedCheckpoint): Resume {
+export function resumeOf({ path, manifest: { step, save, worldSize, origin } }: SealedCheckpoint): Resume {
   return { path, step, save, worldSize: origin === 'save' ? worldSize : null };
 }
 

@@ -11,6 +11,7 @@ import { bounded } from './bounded.ts';
 import type { Resume } from './find-resume.ts';
 import { saveTogether } from './gang/save-together.ts';
 import { Measurements } from './measurements.ts';
+import { OlderCheckpoints } from './older-checkpoints.ts';
 import type { RunOptions } from './options.ts';
 import { Ranks } from './ranks.ts';
 import { saveAlone } from './save-way.ts';
@@ -72,7 +73,7 @@ export class Life implements SdkListener, SaveEvents {
   readonly #attached = Promise.withResolvers<void>();
   readonly #hasFinished = Promise.withResolvers<void>();
   #hasToldWorld = false;
-  readonly #older: OlderCheckpoints;
+  #older: OlderCheckpoints;
   #tookStep: number | null = null;
   #hasToldMissing = false;
   #waiting: ((outcome: SaveOutcome) => void)[] = [];
@@ -82,6 +83,7 @@ export class Life implements SdkListener, SaveEvents {
     const { options, store, attempt, resume, book, sealer, stage } = life;
     this.#life = life;
     this.#clock = store.clock;
+    this.#older = new OlderCheckpoints(store);
     this.#from = Promise.resolve(resume);
     this.measured = new Measurements(this.#clock.monotonic(), resume?.step ?? null, () => book.history(attempt.attempt));
     const { retention, env } = options;
@@ -148,6 +150,7 @@ export class Life implements SdkListener, SaveEvents {
     }
     // What those before them said and did is not theirs.
     this.#finishedMs = null;
+    this.#older = new OlderCheckpoints(this.#life.store);
     this.measured.startAgain(this.#clock.monotonic());
     const settled = this.desk.phase === 'sealing' ? bounded(this.nextSave(), SETTLE_MS, this.#clock) : Promise.resolve();
     this.#from = settled.then(() => this.#newest ?? this.#life.resume);
@@ -163,7 +166,7 @@ export class Life implements SdkListener, SaveEvents {
       run: store.run,
       attempt: attempt.attempt,
       resume,
-      steps: heldSteps(store),
+      steps: rank.world > 1 ? this.#older.steps : [],
       everySteps,
       reserves: stage !== null,
     });

@@ -1,6 +1,8 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { lastGood } from '../../src/checkpoint/store/last-good.ts';
+import { scan } from '../../src/checkpoint/store/scan.ts';
 import { readRun } from '../../src/checkpoint/store/store.ts';
 import { freePort } from '../support/free-port.ts';
 import { supervisedRuns } from '../support/supervised-runs.ts';
@@ -16,14 +18,34 @@ const start = supervisedRuns();
 let torchrun: string;
 
 /** One supervisor and one torchrun for each node, which find each other through torchrun's own rendezvous. */
-async function startNodes(dir: string, steps: number): Promise<readonly Supervised[]> {
-  const port = await freePort();
-  const launch = ['--nproc-per-node=1', '--rdzv-backend=c10d', `--rdzv-endpoint=127.0.0.1:${port}`, '--rdzv-id=job'];
+function startNodes(
+  steps: number,
+  how: (node: number) => { readonly args: readonly string[]; readonly launch: readonly string[]; readonly env?: Record<string, string> },
+): readonly Supervised[] {
   return Array.from({ length: NODES }, (_, node) => {
-    const args = ['--dir', dir, '--every', '1h', '--grace', '120s', '--nodes', String(NODES), '--node-rank', String(node)];
-    const command = [torchrun, `--nnodes=${NODES}`, ...launch, DDP_TRAINER, String(steps)];
-    return start({ args, command, env: { ...TORCHRUN_ENV, HOLDFAST_NODE: `node-${node}` } });
+    const { args, launch, env = {} } = how(node);
+    const command = [torchrun, `--nnodes=${NODES}`, '--nproc-per-node=1', ...launch, DDP_TRAINER, String(steps)];
+    return start({ args: ['--grace', '120s', ...args], command, env: { ...TORCHRUN_ENV, ...env, HOLDFAST_NODE: `node-${node}` } });
   });
+}
+
+/** All of them over one folder, as one gang; who is the first rank is for torchrun to say. */
+async function startGang(dir: string, steps: number): Promise<readonly Supervised[]> {
+  const launch = ['--rdzv-backend=c10d', `--rdzv-endpoint=127.0.0.1:${await freePort()}`, '--rdzv-id=job'];
+  return startNodes(steps, (node) => ({
+    args: ['--dir', dir, '--every', '1h', '--nodes', String(NODES), '--node-rank', String(node)],
+    launch,
+  }));
+}
+
+/** Each with a folder of its own, and so with a rank that stays the same. */
+async function startApart(dirs: readonly string[], steps: number): Promise<readonly Supervised[]> {
+  const port = await freePort();
+  return startNodes(steps, (node) => ({
+    args: ['--dir', dirs[node] ?? '', '--every', '50steps'],
+    launch: [`--node-rank=${node}`, '--master-addr=127.0.0.1', `--master-port=${port}`],
+    env: { EACH_WRITES: '1' },
+  }));
 }
 
 /** What the ranks print at their end, of all nodes: the checksum of their weights. */
@@ -44,7 +66,7 @@ describe('data-parallel training on two nodes, each with a torchrun and a superv
   it('flushes one checkpoint of all ranks when one node alone is told to end, and goes on from it to the same weights', async () => {
     using folder = tempFolder();
     const [dir, twin] = [join(folder.path, 'run'), join(folder.path, 'twin')];
-    const first = await startNodes(dir, 1_000_000);
+    const first = await startGang(dir, 1_000_000);
     await Promise.race(first.map((run) => run.line(/^ready/)));
     first[1]?.signal('SIGTERM');
     await Promise.all(first.map((run) => run.line(/sealed step/)));
@@ -55,11 +77,28 @@ describe('data-parallel training on two nodes, each with a torchrun and a superv
     const { checkpoint } = await lastGood(readRun(dir), { level: 'deep' });
     expect(checkpoint?.manifest.receipts.map(({ rank }) => rank)).toEqual([0, 1]);
     const step = checkpoint?.manifest.step ?? 0;
-    const again = await startNodes(dir, step + STEPS);
+    const again = await startGang(dir, step + STEPS);
     await Promise.all(again.map((run) => run.line(new RegExp(`^start [01] ${step + 1} `))));
     const resumed = await finishedOn(again);
-    const uninterrupted = await finishedOn(await startNodes(twin, step + STEPS));
+    const uninterrupted = await finishedOn(await startGang(twin, step + STEPS));
     expect(resumed).toHaveLength(NODES);
     expect(resumed).toEqual(uninterrupted);
+  });
+
+  it('goes on from the newest step that both nodes hold, where each has a folder of its own and one is a save behind', async () => {
+    using folder = tempFolder();
+    const dirs = ['a', 'b'].map((name) => join(folder.path, name));
+    const twins = ['c', 'd'].map((name) => join(folder.path, name));
+    const first = await startApart(dirs, 1_000_000);
+    await Promise.all(first.map((run) => run.line(/sealed step 1[05]0/)));
+    await Promise.all(first.map((run) => run.end()));
+    const held = dirs.map((dir) => scan(readRun(dir)).sealed);
+    const newest = Math.min(...held.map(([last]) => last?.manifest.step ?? 0));
+    // The second node was ended before it had sealed what the first has.
+    for (const { path, manifest } of held[1] ?? []) if (manifest.step >= newest) rmSync(path, { recursive: true });
+    const common = Math.max(...(held[1] ?? []).map(({ manifest }) => manifest.step).filter((step) => step < newest));
+    const again = await startApart(dirs, common + STEPS);
+    await Promise.all(again.map((run) => run.line(new RegExp(`^start [01] ${common + 1} `))));
+    expect(await finishedOn(again)).toEqual(await finishedOn(await startApart(twins, common + STEPS)));
   });
 });

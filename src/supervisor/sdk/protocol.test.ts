@@ -45,6 +45,10 @@ describe('a message of a rank', () => {
       { type: 'saved', save: 's', stallMs: null, waitedMs: 0 },
     ],
     [
+      { type: 'take', step: 7 },
+      { type: 'take', step: 7 },
+    ],
+    [
       { type: 'reserve', bytes: 4096 },
       { type: 'reserve', bytes: 4096 },
     ],
@@ -73,6 +77,7 @@ describe('a message of a rank', () => {
     ['{"type":"step","step":-1}', 'has no step that is a whole number from 0'],
     ['{"type":"begin","step":1.5}', 'has no step that is a whole number from 0'],
     ['{"type":"saved","save":""}', 'names no save'],
+    ['{"type":"take"}', 'has no step that is a whole number from 0'],
     ['{"type":"reserve","bytes":-1}', 'has no bytes that are a whole number from 0'],
   ])('%s is refused', (line, reason) => {
     expect(parseMessage(line)).toEqual({ ok: false, reason });

@@ -28,6 +28,8 @@ export type FromRank =
   /** Memory for a file that is kept from save to save; 0 gives it back. */
   | { readonly type: 'reserve'; readonly bytes: number }
   | { readonly type: 'failed'; readonly save: string; readonly reason: string }
+  /** Nodes that have a run each hold different checkpoints: can it go on from this step? */
+  | { readonly type: 'take'; readonly step: number }
   | { readonly type: 'late'; readonly at: number; readonly step: number }
   /** All ranks save at the step that they agree on, so long after one of them is asked; null: they cannot agree any more. */
   | { readonly type: 'agrees'; readonly withinMs: number | null }
@@ -35,6 +37,12 @@ export type FromRank =
   | { readonly type: 'finish' }
   /** A message of a later version, to be passed over. */
   | { readonly type: 'unknown'; readonly name: string };
+
+export interface ResumeFrom {
+  readonly path: string;
+  readonly step: number;
+  readonly save: string;
+}
 
 export type SaveReason = 'cadence' | 'notice' | 'asked';
 
@@ -45,7 +53,9 @@ export type ToRank =
       readonly protocol: typeof PROTOCOL;
       readonly run: string;
       readonly attempt: number;
-      readonly resume: { readonly path: string; readonly step: number; readonly save: string } | null;
+      readonly resume: ResumeFrom | null;
+      /** Several ranks: the steps of the newest sealed checkpoints, the newest first. */
+      readonly steps: readonly number[];
       /** A save is due at every multiple of this; null: the supervisor says when. */
       readonly everySteps: number | null;
       /** Memory can be reserved. */
@@ -60,6 +70,8 @@ export type ToRank =
   | { readonly type: 'refused'; readonly step: number; readonly code: string; readonly reason: string }
   /** The answer to `reserve`: a folder in memory; null: there is none, and why. */
   | { readonly type: 'reserved'; readonly path: string | null; readonly reason: string | null }
+  /** The answer to `take`; null: not from this step, and why. */
+  | { readonly type: 'taken'; readonly step: number; readonly resume: ResumeFrom | null; readonly reason: string | null }
   | { readonly type: 'sealed'; readonly save: string; readonly step: number; readonly path: string }
   | { readonly type: 'lost'; readonly save: string; readonly reason: string }
   | { readonly type: 'bye' };
@@ -89,6 +101,7 @@ const READERS: Readonly<Record<string, (message: JsonObject) => Parsed<FromRank>
   failed: ({ save, reason }) =>
     isShort(save) ? parsed({ type: 'failed', save, reason: readText(reason) ?? 'no reason given' }) : noSave(),
   reserve: ({ bytes }) => (isCount(bytes) ? parsed({ type: 'reserve', bytes }) : refused('has no bytes that are a whole number from 0')),
+  take: ({ step }) => (isCount(step) ? parsed({ type: 'take', step }) : noStep()),
   late: ({ at, step }) => (isCount(step) && isCount(at) ? parsed({ type: 'late', at, step }) : noStep()),
   agrees: ({ withinMs }) => parsed({ type: 'agrees', withinMs: isSpan(withinMs) ? withinMs : null }),
   busy: ({ what }) => parsed({ type: 'busy', what: readText(what) }),

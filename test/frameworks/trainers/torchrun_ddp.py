@@ -4,7 +4,8 @@ family: torch
 
 Prints the weights at the end, as bits, so that an interrupted run can be compared with one that never was. A state that is not of the step it
 is resumed as, or not of the rank that reads it, ends the rank with "bad". With a second argument, a file, its first eight bytes are the newest
-step of the first rank, so that whoever kills it knows how far it was. With "forgetful" as the third it leaves out the optimizer when it loads. Lines
+step of the first rank, so that whoever kills it knows how far it was. With EACH_WRITES in the environment every rank writes the state: each has a
+folder of its own. With "forgetful" as the third it leaves out the optimizer when it loads. Lines
 are printed in one piece: the ranks share a pipe.
 
 The weights are the same bit for bit with any number of ranks because of ``find_unused_parameters=True``; without it with one or two alone.
@@ -22,6 +23,7 @@ import holdfast
 TOTAL = int(sys.argv[1])
 REACHED = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT) if len(sys.argv) > 2 else None
 IS_FORGETFUL = sys.argv[3:] == ["forgetful"]
+EACH_WRITES = "EACH_WRITES" in os.environ
 
 torch.manual_seed(0)
 dist.init_process_group("gloo")
@@ -61,7 +63,7 @@ for step in range(start, TOTAL):
     if run.step(step, loss=loss.item()):
         with run.save(step) as folder:
             torch.save({"step": step, "rng": torch.get_rng_state()}, folder / f"rng-{rank}.pt")
-            if rank == 0:
+            if rank == 0 or EACH_WRITES:
                 state = {"step": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
                 torch.save(state, folder / "state.pt")
     if rank == 0 and step == start + 20:

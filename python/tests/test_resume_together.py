@@ -1,0 +1,95 @@
+"""Nodes that have a run each, and hold different checkpoints: all ranks go on from the newest that all of them hold."""
+
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import holdfast
+from holdfast import _distributed
+from holdfast._agreement import Channel
+from holdfast._together import ResumeDisagreement
+
+from fake_supervisor import FakeSupervisor
+
+OTHER_RUN = 1
+
+
+class OtherNode(Channel):
+    """A world of two ranks, the other of which holds these steps and finds some of them bad."""
+
+    def __init__(self, steps, bad=(), run=OTHER_RUN):
+        self.steps, self.bad, self.run = list(steps), set(bad), run
+        self.asked = []
+
+    def gather(self, values):
+        if len(values) == 3:
+            theirs = [self.run or values[0], self.steps[0] if self.steps else -1, 2]
+        elif len(values) == 1:
+            theirs = list(values)
+        else:
+            padding = [-1] * (len(values) - 1 - len(self.steps))
+            theirs = [self.run or values[0], *self.steps, *padding]
+        return [list(values), theirs]
+
+    def is_unanimous(self, place, given):
+        self.asked.append((place, given is not None))
+        return given is not None and place not in {f"resume-{step}" for step in self.bad}
+
+    def tell_coming(self, place):
+        pass
+
+
+class ResumeTogether(unittest.TestCase):
+    def resume(self, channel, steps, bad=()):
+        """From where this rank goes on, which holds these steps."""
+        supervisor = FakeSupervisor()
+        resume = {"path": f"/run/step-{steps[0]}", "step": steps[0], "save": f"save-{steps[0]}"} if steps else None
+        welcome = supervisor.answers["hello"]
+        supervisor.answers["hello"] = lambda message: {**welcome(message), "resume": resume, "steps": steps}
+        supervisor.answers["take"] = lambda message: {
+            "type": "taken",
+            "step": message["step"],
+            "resume": None
+            if message["step"] in bad
+            else {"path": f"/run/step-{message['step']}", "step": message["step"], "save": f"save-{message['step']}"},
+            "reason": "damaged" if message["step"] in bad else None,
+        }
+        loaded = []
+        with mock.patch.object(_distributed, "is_ready", lambda: True), mock.patch.object(_distributed, "meet", lambda: channel):
+            start = holdfast.attach(supervisor.env(RANK="0", WORLD_SIZE="2")).resume(loaded.append)
+        return start, loaded
+
+    def test_the_newest_step_that_all_hold_is_taken(self):
+        with self.assertLogs("holdfast", "WARNING") as logs:
+            self.assertEqual(self.resume(OtherNode([5, 3]), [7, 5, 3]), (6, [Path("/run/step-5")]))
+        self.assertIn("step 5", logs.output[-1])
+
+    def test_it_does_not_matter_who_is_ahead(self):
+        with self.assertLogs("holdfast", "WARNING"):
+            self.assertEqual(self.resume(OtherNode([9, 7]), [7, 5]), (8, [Path("/run/step-7")]))
+
+    def test_one_that_is_bad_on_any_node_is_taken_by_none(self):
+        for channel, bad in ((OtherNode([5, 3], bad=[5]), ()), (OtherNode([5, 3]), (5,))):
+            with self.assertLogs("holdfast", "WARNING"):
+                self.assertEqual(self.resume(channel, [7, 5, 3], bad), (4, [Path("/run/step-3")]))
+            self.assertEqual(channel.asked[0], ("resume-5", not bad))
+
+    def test_the_same_step_needs_no_more_questions(self):
+        channel = OtherNode([7, 5])
+        self.assertEqual(self.resume(channel, [7, 3]), (8, [Path("/run/step-7")]))
+        self.assertEqual(channel.asked, [])
+
+    def test_without_a_step_in_common_nothing_is_loaded(self):
+        for theirs, mine in (([6, 4], [7, 5]), ([], [7]), ([7], [])):
+            with self.assertRaisesRegex(ResumeDisagreement, "none is held by all"):
+                self.resume(OtherNode(theirs), mine)
+
+    def test_in_one_run_two_checkpoints_are_a_contradiction_and_nothing_to_choose_from(self):
+        channel = OtherNode([5, 3], run=None)
+        with self.assertRaises(ResumeDisagreement):
+            self.resume(channel, [7, 5, 3])
+        self.assertEqual(channel.asked, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
