@@ -32,6 +32,12 @@ function isMarked(pid: number, marks: readonly string[]): boolean {
   return marks.every((mark) => environment.includes(mark));
 }
 
+/** What it is, and what it waits for. */
+export function describeProcess(pid: number): string {
+  const command = readProcess(pid, 'cmdline').split('\0').slice(0, 3).join(' ');
+  return `${pid} (${command}, in ${readProcess(pid, 'wchan') || 'user space'})`;
+}
+
 function readProcess(pid: number, name: string): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'latin1');

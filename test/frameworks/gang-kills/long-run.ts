@@ -9,9 +9,10 @@ import { type Tally, together } from './tally.ts';
 import { Twins } from './twins.ts';
 
 /**
- * `npm run kills:long -- --count 1000 --seed 1 --minutes 600 --strands 1 --add`: the long run whose figures stand in docs/kill-proof.md, which is
+ * `npm run kills:long -- --count 1000 --seed 1 --minutes 600 --strands 1 --forked 15 --add`: the long run whose figures stand in docs/kill-proof.md, which is
  * written anew together with the results it is made from, or with --add of these and those of the runs before. Strands strike runs of their own
- * at the same time. What was found is written after every run; after the minutes, or Ctrl-C, the runs that were struck last come to their end. The
+ * at the same time. To each run whose ranks are programs of their own come so many of ranks that torchrun has forked: those that each load torch take several
+ * times as long to start, and do the same afterwards. What was found is written after every run; after the minutes, or Ctrl-C, the runs that were struck last come to their end. The
  * folders of runs with which something was wrong are kept.
  */
 const { values } = parseArgs({
@@ -20,19 +21,14 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     minutes: { type: 'string', default: '600' },
     strands: { type: 'string', default: '1' },
+    forked: { type: 'string', default: '15' },
     add: { type: 'boolean', default: false },
   },
 });
 
 const STEPS = 300;
-/** Ranks that each load torch by themselves take several times as long to start, and do the same afterwards. */
-const FORKED_RUNS = 15;
-const [count, seed, minutes, strands] = [values.count, values.seed, values.minutes, values.strands].map(Number) as [
-  number,
-  number,
-  number,
-  number,
-];
+const number = (name: 'count' | 'seed' | 'minutes' | 'strands' | 'forked'): number => Number(values[name]);
+const [count, seed, minutes, strands] = [number('count'), number('seed'), number('minutes'), number('strands')];
 const torchrun = await findTorchrun();
 const twins = new Twins();
 const startedMs = realClock.now();
@@ -56,7 +52,7 @@ const strand = (index: number): Promise<Tally> =>
     twins,
     count: Math.ceil(count / strands),
     worlds: [2, 2, 3, 4],
-    launches: [...Array.from({ length: FORKED_RUNS }, () => LAUNCHES.forks), LAUNCHES.programs],
+    launches: [...Array.from({ length: number('forked') }, () => LAUNCHES.forks), LAUNCHES.programs],
     steps: STEPS,
     isKept: true,
     rng: createRng(seed).fork(`strand ${index} of ${seed}`),

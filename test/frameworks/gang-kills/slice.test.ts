@@ -29,6 +29,13 @@ describe('a run under a real torchrun that is killed again and again', () => {
     expect(tally.finished).toBeGreaterThan(0);
   });
 
+  it('is ended, and a finding, when it does not come to its end', async () => {
+    const over = new AbortController();
+    const onRun = (): void => over.abort();
+    const tally = await strike({ ...common, torchrun, count: 1, lifeMs: 1, signal: over.signal, onRun, rng: createRng(SEED) });
+    expect(tally).toMatchObject({ kills: 0, faults: [expect.stringMatching(/^a life did not end within 1ms, 2 ranks, .*; what lived: /)] });
+  });
+
   it('is found out when it forgets something of its state at a resume', async () => {
     const options = { ...common, torchrun, blows: ['SIGKILL to all'], count: 1, isSealedFirst: true, manner: ['forgetful'] };
     const tally = await strike({ ...options, rng: createRng(SEED) });

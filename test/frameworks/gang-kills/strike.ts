@@ -1,10 +1,11 @@
 import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
 import { readRun } from '../../../src/checkpoint/store/store.ts';
 import type { Clock } from '../../../src/core/clock.ts';
+import { formatDuration } from '../../../src/core/duration.ts';
 import type { Rng } from '../../../src/core/rng.ts';
 import type { Supervised } from '../../support/supervised.ts';
 import { killHard } from '../../support/trainer-process.ts';
-import { type Blow, BLOWS, startedIn } from './blows.ts';
+import { type Blow, BLOWS, describeProcess, startedIn } from './blows.ts';
 import { EVERY, type Launch, type RunOptions, StruckRun } from './struck-run.ts';
 import { type Tally, TallyBook, together } from './tally.ts';
 import type { Twins } from './twins.ts';
@@ -18,6 +19,8 @@ const LOOK_MS = 5;
 /** Looking for a rank that is not there yet takes a look at every process. */
 const LOOK_AROUND_MS = 50;
 const JITTER_MS = 100;
+/** Ten times as long as any life takes on a busy machine: one that lasts longer does not end by itself. */
+const LIFE_MS = 600_000;
 /** What outlives its supervisor trains on until the next one is there, or, in so many cases, until the ranks of that one train too. */
 const BOTH_TRAIN = 0.25;
 
@@ -33,6 +36,8 @@ export interface StrikeOptions extends Pick<RunOptions, 'torchrun' | 'steps' | '
   readonly isSealedFirst?: boolean;
   /** The folders of runs with which something is wrong stay, to be looked into. */
   readonly isKept?: boolean;
+  /** A life that lasts longer is killed, and a finding. */
+  readonly lifeMs?: number;
   readonly rng: Rng;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -86,8 +91,28 @@ class Striker {
     const over = new AbortController();
     void life.died.then(() => over.abort());
     const scene = { run, life, ended: over.signal };
+    const bounded = this.#bound(scene);
     const isFallen = (await this.#comesTo(scene, isStruck)) && (await this.#blow(scene));
     if (!isFallen) await this.#end(run, await life.ended);
+    if (await bounded) this.clear();
+  }
+
+  /** Ends a life that does not end, with everything in it, and says what it was doing; true when it had to. */
+  async #bound({ run, life, ended }: Scene): Promise<boolean> {
+    const { clock, lifeMs = LIFE_MS } = this.#options;
+    try {
+      await clock.sleep(lifeMs, { signal: ended });
+    } catch {
+      return false;
+    }
+    const living = startedIn(run.dir);
+    const blow = run.struck.at(-1);
+    this.#book.giveUp(
+      `a life did not end within ${formatDuration(lifeMs)}${blow === undefined ? '' : ` after ${blow}`}, ${run.world} ranks, ${run.launch.name}, step ${run.reached()}; what lived: ${living.map(describeProcess).join(', ') || 'nothing'}`,
+    );
+    for (const pid of living) killHard(pid);
+    life.kill();
+    return true;
   }
 
   /** Without further blows, to the end of the run that was struck last. */

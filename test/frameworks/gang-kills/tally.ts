@@ -28,6 +28,7 @@ export class TallyBook {
     Record<'byBlow' | 'byWorld' | 'byLaunch', Record<string, number>>
   >;
   readonly #lost: number[] = [];
+  #isGivenUp = false;
   #kills = 0;
   #finished = 0;
   #resumes = 0;
@@ -37,14 +38,21 @@ export class TallyBook {
   }
 
   fault(sentence: string): void {
-    this.faults.push(sentence);
+    if (!this.#isGivenUp) this.faults.push(sentence);
+  }
+
+  /** The last fault of a run: what follows is its consequence, and counts for nothing. */
+  giveUp(sentence: string): void {
+    this.fault(sentence);
+    this.#isGivenUp = true;
   }
 
   finished(): void {
-    this.#finished++;
+    if (!this.#isGivenUp) this.#finished++;
   }
 
   struck({ world, launch }: StruckRun, blow: string): void {
+    if (this.#isGivenUp) return;
     this.#kills++;
     count(this.#counts.byBlow, blow);
     count(this.#counts.byWorld, String(world));
