@@ -198,8 +198,7 @@ export class Life implements SdkListener, SaveEvents {
         if (rank === this.ranks.all[0]) this.#progress(message.step, message.metrics['loss'] ?? null, now);
         break;
       case 'begin':
-        this.#life.stage?.links(rank, message.linked);
-        this.#begin(rank, message.step);
+        this.#begin(rank, message);
         break;
       case 'saved':
         this.desk.handOver(rank, message.save, message);
@@ -230,8 +229,9 @@ export class Life implements SdkListener, SaveEvents {
   }
 
   /** A rank waits for the answer: it gets one whatever happens here. */
-  #begin(rank: Rank, step: number): void {
+  #begin(rank: Rank, { step, linked }: { readonly step: number; readonly linked: boolean }): void {
     try {
+      this.#life.stage?.links(rank, linked);
       this.desk.begin(rank, step);
     } catch (thrown) {
       rank.send({ type: 'refused', step, code: 'INTERNAL', reason: 'the supervisor failed to begin it' });
