@@ -34,10 +34,11 @@ _FILE = "checkpoint.ckpt"
 class HoldfastCallback(Callback):  # type: ignore[misc]
     """Attaches when the ranks are there, and is the run's end of the supervisor from then on.
 
-    A run is finished when its steps or epochs are made; with ``finish=False`` that word is left to what follows the training.
+    An ordinary exit with 0 says that the run is finished. With ``finish=True`` it is as soon as its steps or epochs are made, whatever becomes of
+    what follows the training.
     """
 
-    def __init__(self, *, finish: bool = True) -> None:
+    def __init__(self, *, finish: bool = False) -> None:
         self.run: Optional[Run] = None
         self._finish = finish
         self._own: Optional[Dict[str, Any]] = None

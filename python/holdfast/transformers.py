@@ -21,11 +21,11 @@ from ._torch_file import without_crc
 __all__ = ["HoldfastCallback", "train"]
 
 
-def train(trainer: Trainer, *, finish: bool = True, **options: Any) -> Any:
+def train(trainer: Trainer, *, finish: bool = False, **options: Any) -> Any:
     """``trainer.train(**options)``, resumed from the last good checkpoint when there is one.
 
-    The run is finished when all its steps are made. With ``finish=False`` an ordinary exit with 0 is the word: wanted where a script still has
-    to do what must not be lost, as an export.
+    An ordinary exit with 0 says that the run is finished. With ``finish=True`` it is as soon as all its steps are made, whatever becomes of what the
+    script does after that, as an export.
     """
     callback = HoldfastCallback(trainer, finish=finish)
     last_good = callback.last_good()
@@ -40,7 +40,7 @@ def train(trainer: Trainer, *, finish: bool = True, **options: Any) -> Any:
 class HoldfastCallback(TrainerCallback):
     """What :func:`train` uses: it tells the supervisor every step, and has the Trainer save when a save is due."""
 
-    def __init__(self, trainer: Trainer, *, run: Optional[Run] = None, finish: bool = True) -> None:
+    def __init__(self, trainer: Trainer, *, run: Optional[Run] = None, finish: bool = False) -> None:
         self.run = attach() if run is None else run
         self._trainer = trainer
         self._finish = finish

@@ -35,8 +35,8 @@ const LAST_SHARE = 0.1;
 
 /**
  * Ends the trainer after a notice. With the SDK attached nothing reaches the trainer before the flush has ended or was refused: a SIGTERM that
- * comes to data-loader workers or to a launcher first would destroy it. Without it the trainer is told at once. What lives shortly before the
- * deadline is killed. Resolves when the trainer's own process has ended.
+ * comes to data-loader workers or to a launcher first would destroy it. Without it the trainer is told at once. One that has finished has nothing to
+ * save, and all of the grace to end by itself. What lives shortly before the deadline is killed. Resolves when the trainer's own process has ended.
  */
 export async function endTrainer(notice: Notice, options: EndingOptions): Promise<FlushOutcome> {
   const { life, trainer, notices, book, leaveWord } = options;
@@ -46,7 +46,7 @@ export async function endTrainer(notice: Notice, options: EndingOptions): Promis
   const over = new AbortController();
   void options.gone.then(() => over.abort());
   const outcome = decision === null ? 'none' : await flush(options, decideAnew(options, decision), over.signal);
-  trainer.tell(life.ranks.count === 0 && outcome === 'none' ? signalFor(notice) : 'SIGTERM');
+  if (!life.saidFinished) trainer.tell(life.ranks.count === 0 && outcome === 'none' ? signalFor(notice) : 'SIGTERM');
   await within(notices.untilDeadline(KILL_BEFORE_MS, over.signal));
   if (trainer.end === null) {
     book.warn('the trainer still lives shortly before the deadline and is killed');
@@ -64,7 +64,7 @@ export function announce(options: Deciding): FlushDecision | null {
     const { deadlineMs, graceMs, confidence, reasons } = deadline;
     book.record({ kind: 'deadline', deadlineMs, graceMs, confidence, reasons });
   }
-  const decision = life.ranks.count === 0 ? null : decide(options);
+  const decision = life.ranks.count === 0 || life.saidFinished ? null : decide(options);
   if (decision !== null) recordDecision(book, decision);
   if (deadline !== null) book.say(explainDeadline(deadline, store.clock.now()));
   if (decision !== null) book.say(decision.sentence);

@@ -23,6 +23,35 @@ if before >= 2:
 run.finish()
 sys.exit(9)`;
 
+/** Says that it is finished, and then still has something to do until a file is there. */
+const EXPORTS = `
+import sys, time
+from pathlib import Path
+import holdfast
+run = holdfast.attach()
+for step in range(run.resume(lambda _: None), 3):
+    run.step(step)
+run.finish()
+print("exports", flush=True)
+while not Path(sys.argv[1]).exists():
+    time.sleep(0.02)
+print("exported", flush=True)`;
+
+describe('a notice that comes when the trainer has finished and still runs', () => {
+  it('asks for no save and tells it nothing: it has the grace to end by itself', async () => {
+    using folder = tempFolder();
+    const go = join(folder.path, 'go');
+    const run = new Supervised({ args: ['--dir', join(folder.path, 'run'), '--grace', '5m'], command: ['python3', '-c', EXPORTS, go] });
+    await run.line(/^exports/);
+    run.signal('SIGTERM');
+    await run.line(/notice: SIGTERM/);
+    run.letFinish(go);
+    const { code, stdout, stderr } = await run.ended;
+    expect([code, stdout]).toEqual([0, expect.stringContaining('exported') as string]);
+    expect(stderr).not.toContain('flush');
+  });
+});
+
 describe('a notice that comes when the trainer has ended', () => {
   it.each([0, 9])('changes nothing about its end with %i', async (code) => {
     using folder = tempFolder();
