@@ -18,7 +18,7 @@ const pool = 'any';
 const AWAY = 'the kubelet is away for a while, and comes back in time';
 const node = (gpus: number): NodeOptions => ({ resources: { [GPU]: gpus }, labels: { [POOL]: pool } });
 /** Nodes are given up soon, also when most of them are not heard of: by itself that takes minutes, and with most of them gone it never happens. */
-const TIMERS = { 'node-monitor-grace-period': '20s', 'node-eviction-rate': '10', 'unhealthy-zone-threshold': '1' };
+const TIMERS = { 'node-monitor-grace-period': '30s', 'node-eviction-rate': '10', 'unhealthy-zone-threshold': '1' };
 
 /** Lets all pass once so many have come; when one of them fails before, the others fail with it. */
 function barrier(

@@ -3,15 +3,16 @@ import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { whyNoCluster } from './cluster/facility.ts';
 import { TRACE_CLUSTER } from './traces/cluster.ts';
 import { isLasting } from './traces/facts.ts';
-import { inParallel } from './traces/in-parallel.ts';
+import { inParallel } from './cluster/in-parallel.ts';
 import { play } from './traces/play.ts';
 import { contradictions } from './traces/reduce.ts';
 import { parseScenario, readScenario, scenarioNames } from './traces/scenario.ts';
+import { commitHash, sliceBy } from './traces/slice.ts';
 import { storedTrace } from './traces/store.ts';
 
 const reason = whyNoCluster();
 /** What is said of these hangs on no race. */
-const SLICE = [
+const SURE = [
   'job-crash-no-limit-left',
   'job-created-suspended',
   'job-delete-exit-0-policy',
@@ -22,7 +23,8 @@ const SLICE = [
   'job-suspend',
   'job-ttl',
 ];
-const AT_A_TIME = 5;
+/** So many of them are played, others for every commit. */
+const PLAYED = 6;
 
 it('every scenario can be read, and was recorded at least five times on the same Kubernetes', () => {
   const stored = scenarioNames().map((name) => [readScenario(name).title, storedTrace(name)] as const);
@@ -48,7 +50,7 @@ describe.skipIf(reason !== null)(`the stored traces${reason === null ? '' : ` (s
   });
 
   it('are what a real Kubernetes still does', async () => {
-    await inParallel(SLICE, AT_A_TIME, async (name) => {
+    await inParallel(sliceBy(commitHash(), SURE, PLAYED), PLAYED, async (name) => {
       const trace = storedTrace(name);
       if (trace === null) throw new Error(`${name} was never recorded`);
       // Whoever looks too early sees too little: all that always happens for good is waited for.

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** As much of an object as the tests read. What it holds is the API server's to say. */
 export interface KubeObject {
@@ -16,6 +17,8 @@ export interface KubeObject {
   // oxlint-disable-next-line typescript/no-explicit-any -- likewise
   readonly status?: any;
 }
+
+const [READ_TRIES, READ_PAUSE_MS] = [10, 1000];
 
 interface Answer {
   readonly status: number;
@@ -37,12 +40,12 @@ export class KubeApi {
 
   /** Null when there is no such object. */
   async get(path: string): Promise<KubeObject | null> {
-    const { status, body } = await this.#send('GET', path);
+    const { status, body } = await this.#read(path);
     return status === 404 ? null : parsed({ status, body }, `GET ${path}`);
   }
 
   async list(path: string): Promise<readonly KubeObject[]> {
-    const found = parsed(await this.#send('GET', path), `GET ${path}`) as unknown as { readonly items: readonly KubeObject[] };
+    const found = parsed(await this.#read(path), `GET ${path}`) as unknown as { readonly items: readonly KubeObject[] };
     return found.items;
   }
 
@@ -80,6 +83,19 @@ export class KubeApi {
       sent.on('error', fail);
       sent.end();
     });
+  }
+
+  /** Again where the server is too busy to answer: a question may be asked twice. */
+  async #read(path: string): Promise<Answer> {
+    for (let left = READ_TRIES - 1; ; left -= 1) {
+      const answer = await this.#send('GET', path).catch((thrown: unknown) => {
+        if (left === 0) throw thrown;
+        return null;
+      });
+      const isBusy = answer === null || answer.status === 429 || answer.status > 499;
+      if (answer !== null && (!isBusy || left === 0)) return answer;
+      await sleep(READ_PAUSE_MS);
+    }
   }
 
   #send(method: string, path: string, content?: { readonly type: string; readonly object: unknown }): Promise<Answer> {

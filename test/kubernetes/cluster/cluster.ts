@@ -5,6 +5,7 @@ import { Box } from './box.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { type Facility, findFacility } from './facility.ts';
 import { fillBaseImage, writeImage } from './image.ts';
+import { inParallel } from './in-parallel.ts';
 import { type ClusterPlace, cgroupOf, claimPlace, recordHolder, removeCluster, removeLeftovers } from './leftovers.ts';
 import { MOST_NODES, nodeIp, prepareNetwork } from './network.ts';
 import { type ClusterNode, startNode, whenReady } from './node.ts';
@@ -13,6 +14,8 @@ import { BASE_IMAGE, PAUSE_IMAGE } from './runtime.ts';
 
 /** Socket files have short names, whatever the file system allows. */
 const LONGEST_SOCKET = 100;
+/** Each waits for its own daemons most of the time. */
+const NODES_AT_A_TIME = 4;
 
 /** A real Kubernetes, for as long as it is not disposed of. */
 export interface Cluster extends AsyncDisposable {
@@ -88,27 +91,26 @@ interface NodesStart {
 }
 
 async function startNodes({ box, facility, place, controlPlane, images, options }: NodesStart): Promise<readonly ClusterNode[]> {
-  const started: ClusterNode[] = [];
-  for (const [index, own] of options.nodes.entries()) {
+  const started = new Map<number, ClusterNode>();
+  await inParallel([...options.nodes.entries()], NODES_AT_A_TIME, async ([index, own]) => {
     const name = `node-${index + 1}`;
     const folder = join(place.folder, name);
-    started.push(
-      await startNode({
-        box,
-        facility,
-        place: { name, folder, disk: join(folder, 'disk') },
-        ip: nodeIp(index),
-        cgroup: `${cgroupOf(place.id)}/${name}`,
-        leases: join(place.folder, 'leases'),
-        images,
-        kubeconfig: controlPlane.nodeKubeconfig(name),
-        options: own,
-        signal: options.signal,
-      }),
-    );
-  }
-  await Promise.all(started.map((node, index) => whenReady(controlPlane.api, node, options.nodes[index] ?? {}, options.signal)));
-  return started;
+    const node = await startNode({
+      box,
+      facility,
+      place: { name, folder, disk: join(folder, 'disk') },
+      ip: nodeIp(index),
+      cgroup: `${cgroupOf(place.id)}/${name}`,
+      leases: join(place.folder, 'leases'),
+      images,
+      kubeconfig: controlPlane.nodeKubeconfig(name),
+      options: own,
+      signal: options.signal,
+    });
+    await whenReady(controlPlane.api, node, own, options.signal);
+    started.set(index, node);
+  });
+  return options.nodes.map((_, index) => started.get(index)).filter((node) => node !== undefined);
 }
 
 /** The archives of all images that the nodes have. */

@@ -25,6 +25,8 @@ export interface ClusterNode {
   startKubelet(more?: NodeOptions['kubelet']): void;
   /** Kubelet and containers are gone at once, as when the machine loses its power. */
   loseEverything(): Promise<void>;
+  /** When its kubelet was started last, in milliseconds since 1970: what the API server says of earlier times is of the one before. */
+  kubeletStarted(): number;
   /** Why it cannot become ready any more, or null. */
   hopeless(): string | null;
 }
@@ -54,7 +56,9 @@ export async function startNode(start: NodeStart): Promise<ClusterNode> {
   await importImages();
   const logind = await startLogind({ box, facility, node: node.name });
   let kubelet: Daemon | null = null;
+  let kubeletStarted = 0;
   const launch = (more: NodeOptions['kubelet'] = {}): void => {
+    kubeletStarted = Date.now();
     kubelet = startKubelet({ ...start, node, bus: logind.address, options: { ...options, kubelet: { ...options.kubelet, ...more } } });
   };
   const stopKubelet = async (how: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
@@ -79,6 +83,7 @@ export async function startNode(start: NodeStart): Promise<ClusterNode> {
       await stopKubelet('SIGKILL');
       killCgroup(start.cgroup);
     },
+    kubeletStarted: () => kubeletStarted,
     hopeless: () => runtime.ended() ?? kubelet?.ended() ?? null,
   };
 }
@@ -87,7 +92,7 @@ export async function startNode(start: NodeStart): Promise<ClusterNode> {
 export async function whenReady(api: KubeApi, node: ClusterNode, { resources = {} }: NodeOptions, signal?: AbortSignal): Promise<void> {
   const path = `/api/v1/nodes/${node.name}`;
   const waiting = { signal, hopeless: () => node.hopeless() };
-  await eventually(`node ${node.name}`, async () => ((await isReady(api, path)) ? true : null), waiting);
+  await eventually(`node ${node.name}`, async () => ((await isReady(api, path, node.kubeletStarted())) ? true : null), waiting);
   if (Object.keys(resources).length === 0) return;
   const amounts = Object.fromEntries(Object.entries(resources).map(([name, amount]) => [name, String(amount)]));
   await api.patch(`${path}/status`, { status: { capacity: amounts } });
@@ -98,12 +103,20 @@ export async function whenReady(api: KubeApi, node: ClusterNode, { resources = {
   await eventually(`the resources of node ${node.name}`, offers, waiting);
 }
 
-async function isReady(api: KubeApi, path: string): Promise<boolean> {
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  /** To the second. */
+  readonly lastHeartbeatTime: string;
+}
+
+async function isReady(api: KubeApi, path: string, since: number): Promise<boolean> {
   const node: KubeObject | null = await api.get(path);
-  const conditions = (node?.status?.conditions ?? []) as readonly { readonly type: string; readonly status: string }[];
+  const conditions = (node?.status?.conditions ?? []) as readonly Condition[];
   const taints = (node?.spec?.taints ?? []) as readonly { readonly key: string }[];
   const isHeldBack = taints.some(({ key }) => /^node\.kubernetes\.io\/(not-ready|unreachable)$/.test(key));
-  return !isHeldBack && conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  return !isHeldBack && ready?.status === 'True' && Date.parse(ready.lastHeartbeatTime) > since;
 }
 
 async function mountDisk(box: Box, node: NodePlace, mib: number): Promise<void> {

@@ -5,6 +5,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { eventually } from '../cluster/wait.ts';
 import type { HoldingRun } from './cause.ts';
 import { JOBS, PODS, podsOf } from './objects.ts';
+import { tellingState } from './state.ts';
 import { FINALIZER, type TrainingJob, trainingJob } from './training-job.ts';
 
 /** What a supervised run has sealed when it holds: that happens behind the trainer. */
@@ -20,9 +21,13 @@ export async function withJob<Value>(
   mkdirSync(shared);
   await cluster.api.create(JOBS, trainingJob({ ...wish, shared }));
   try {
-    return await use(shared);
-  } finally {
-    await clearAway(cluster, wish.name);
+    const value = await tellingState(cluster, () => use(shared));
+    await tellingState(cluster, () => clearAway(cluster, wish.name));
+    return value;
+  } catch (thrown) {
+    // What went wrong first is what is told.
+    await clearAway(cluster, wish.name).catch(() => {});
+    throw thrown;
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { whenReady } from '../cluster/node.ts';
 import { type Cause, keepOff, nodeNamed, oncePlaced } from './cause.ts';
 import { greedyPod } from './greedy-pod.ts';
-import { PODS, whenNextPodIsPlaced, whenNodeIsReady, whenPressureIsOver } from './objects.ts';
+import { PODS, whenNextPodIsPlaced, whenNodeIsNotReady, whenNodeIsReady, whenPressureIsOver, whenUnderPressure } from './objects.ts';
 import { GPU } from './training-job.ts';
 
 /** Less than the threshold of the nodes. */
@@ -38,7 +38,10 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143],
     grace: 'node',
-    interrupt: ({ cluster, node }) => nodeNamed(cluster, node).announceShutdown(true),
+    async interrupt({ cluster, node }) {
+      await nodeNamed(cluster, node).announceShutdown(true);
+      await whenNodeIsNotReady(cluster, node);
+    },
     async relieve({ cluster, node, job }) {
       await whenNextPodIsPlaced(cluster, job, node);
       await nodeNamed(cluster, node).announceShutdown(false);
@@ -87,7 +90,10 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143, 137],
     grace: 'short',
-    interrupt: ({ cluster, node }) => nodeNamed(cluster, node).fillDisk(FREE_MIB),
+    async interrupt({ cluster, node }) {
+      await nodeNamed(cluster, node).fillDisk(FREE_MIB);
+      await whenUnderPressure(cluster, node, 'disk');
+    },
     async relieve({ cluster, node, job }) {
       await whenNextPodIsPlaced(cluster, job, node);
       await nodeNamed(cluster, node).freeDisk();
@@ -106,6 +112,7 @@ export const KUBELET_CAUSES: readonly Cause[] = [
       const kubelet = nodeNamed(cluster, node);
       await kubelet.stopKubelet();
       kubelet.startKubelet(MEMORY_IS_SHORT);
+      await whenUnderPressure(cluster, node, 'memory');
     },
     async relieve({ cluster, node, job }) {
       await whenNextPodIsPlaced(cluster, job, node);

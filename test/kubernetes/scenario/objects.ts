@@ -37,12 +37,20 @@ export async function setTaints(cluster: Cluster, node: string, taints: readonly
   await cluster.api.patch(`${NODES}/${node}`, { spec: { taints } });
 }
 
-/** Waits until a node is no longer kept free for its pressure (`disk`, `memory`). */
-export async function whenPressureIsOver(cluster: Cluster, node: string, kind: 'disk' | 'memory'): Promise<void> {
-  await eventually(`the end of the ${kind} pressure of ${node}`, async () => {
-    const taints = await taintsOf(cluster, node);
-    return taints.some(({ key }) => key === `node.kubernetes.io/${kind}-pressure`) ? null : true;
-  });
+type Pressure = 'disk' | 'memory';
+
+/** Waits until a node is kept free for its pressure: whoever waits for its end alone may look before it was told. */
+export async function whenUnderPressure(cluster: Cluster, node: string, kind: Pressure): Promise<void> {
+  await eventually(`the ${kind} pressure of ${node}`, async () => ((await isUnderPressure(cluster, node, kind)) ? true : null));
+}
+
+/** Waits until it no longer is. */
+export async function whenPressureIsOver(cluster: Cluster, node: string, kind: Pressure): Promise<void> {
+  await eventually(`the end of the ${kind} pressure of ${node}`, async () => ((await isUnderPressure(cluster, node, kind)) ? null : true));
+}
+
+async function isUnderPressure(cluster: Cluster, node: string, kind: Pressure): Promise<boolean> {
+  return (await taintsOf(cluster, node)).some(({ key }) => key === `node.kubernetes.io/${kind}-pressure`);
 }
 
 /** Where the next pod is to go elsewhere: waits until it has a place, or the Job wants none any more. */
@@ -56,10 +64,19 @@ export async function whenNextPodIsPlaced(cluster: Cluster, job: string, notOn: 
   });
 }
 
+/** Waits until a node says that it is not ready, as one that is being shut down does. */
+export async function whenNodeIsNotReady(cluster: Cluster, node: string): Promise<void> {
+  await eventually(`node ${node} not to be ready`, async () => ((await isNodeReady(cluster, node)) ? null : true));
+}
+
+/** Waits until it is, and takes pods. */
 export async function whenNodeIsReady(cluster: Cluster, node: string): Promise<void> {
   await eventually(`node ${node} to be ready again`, async () => {
-    const isReady = trueConditions(await cluster.api.get(`${NODES}/${node}`)).some(({ type }) => type === 'Ready');
     const isHeldBack = (await taintsOf(cluster, node)).some(({ key }) => key === 'node.kubernetes.io/not-ready');
-    return isReady && !isHeldBack ? true : null;
+    return (await isNodeReady(cluster, node)) && !isHeldBack ? true : null;
   });
+}
+
+async function isNodeReady(cluster: Cluster, node: string): Promise<boolean> {
+  return trueConditions(await cluster.api.get(`${NODES}/${node}`)).some(({ type }) => type === 'Ready');
 }

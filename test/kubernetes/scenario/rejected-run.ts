@@ -6,7 +6,7 @@ import { eventually } from '../cluster/wait.ts';
 import { nodeNamed } from './cause.ts';
 import { withJob } from './held-run.ts';
 import { type Outcome, type Place, wholeStory } from './interrupted-run.ts';
-import { NODES, cordon, podsOf, taintsOf, whenPressureIsOver } from './objects.ts';
+import { NODES, cordon, podsOf, whenPressureIsOver, whenUnderPressure } from './objects.ts';
 import { POOL } from './training-job.ts';
 
 const FREE_MIB = 150;
@@ -20,10 +20,7 @@ export async function rejectedRun(cluster: Cluster, { pool, manner }: Place): Pr
   const kubelet = nodeNamed(cluster, full);
   for (const other of others) await cordon(cluster, other, true);
   await kubelet.fillDisk(FREE_MIB);
-  await eventually(`the pressure of ${full}`, async () => {
-    const taints = await taintsOf(cluster, full);
-    return taints.some(({ key }) => key === 'node.kubernetes.io/disk-pressure') ? true : null;
-  });
+  await whenUnderPressure(cluster, full, 'disk');
   const wish = { name: `rejected-${manner}`, manner, pool, podSpec: { tolerations: TOLERATIONS } };
   return withJob(cluster, wish, async (shared) => {
     const first = await eventually(`a pod of ${wish.name} that was refused`, async () => refusedPod(await podsOf(cluster, wish.name)));

@@ -3,7 +3,7 @@ import { type Cluster, startCluster } from '../cluster/cluster.ts';
 import { buildFacility, whyNoNamespaces } from '../cluster/facility.ts';
 import { recordedOn } from '../scenario/notes.ts';
 import { TRACE_CLUSTER } from './cluster.ts';
-import { inParallel } from './in-parallel.ts';
+import { inParallel } from '../cluster/in-parallel.ts';
 import { play } from './play.ts';
 import { type Played, reduce } from './reduce.ts';
 import { type Scenario, readScenario, scenarioNames } from './scenario.ts';
