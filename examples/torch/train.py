@@ -40,8 +40,7 @@ def main():
         optimizer.step()
         optimizer.zero_grad()
         if run.step(step, loss=loss.item()):
-            with run.save(step) as folder:
-                state.save(folder)
+            state.async_save(run, step)
     run.finish()
     weights = b"".join(value.numpy().tobytes() for value in model.state_dict().values())
     print(f"finished with weights {hashlib.sha256(weights).hexdigest()[:16]}", flush=True)
