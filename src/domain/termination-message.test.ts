@@ -32,6 +32,11 @@ describe('the termination message', () => {
     expect(parseTerminationMessage(renderTerminationMessage(MESSAGE))).toEqual({ ok: true, value: MESSAGE });
   });
 
+  it('may come before its run and its attempt are known', () => {
+    const early = { ...MESSAGE, run: null, attempt: null };
+    expect(parseTerminationMessage(renderTerminationMessage(early))).toEqual({ ok: true, value: early });
+  });
+
   it('never has more bytes than a kubelet keeps, whatever the texts are, and stays readable', () => {
     const text = fc.oneof(
       awkwardText({ maxLength: 2000 }),

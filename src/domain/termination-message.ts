@@ -8,8 +8,9 @@ export const MESSAGE_BYTES = 4096;
 export interface TerminationMessage {
   /** Written at the notice, before anything could go wrong; the final one replaces it. */
   readonly provisional: boolean;
-  readonly run: string;
-  readonly attempt: number;
+  /** Null for an end that came before either was known. */
+  readonly run: string | null;
+  readonly attempt: number | null;
   readonly node: string;
   readonly atMs: number;
   /** The cause of the notice, or null when the trainer ended by itself. */
@@ -18,7 +19,7 @@ export interface TerminationMessage {
   /** The exit code of the run, and how it is meant; null while provisional. */
   readonly exitCode: number | null;
   readonly end: string | null;
-  /** The trainer's own code or signal; null while it runs. */
+  /** The trainer's own code or signal; null while it runs, and where none was started. */
   readonly trainer: { readonly code: number } | { readonly signal: string } | null;
   readonly step: number | null;
   readonly lastGoodStep: number | null;
@@ -50,7 +51,7 @@ function cutTexts(message: TerminationMessage, share: number): TerminationMessag
   };
   return {
     ...message,
-    run: cut(message.run, MOST_CHARACTERS.run),
+    run: message.run === null ? null : cut(message.run, MOST_CHARACTERS.run),
     node: cut(message.node, MOST_CHARACTERS.node),
     cause: message.cause === null ? null : cut(message.cause, MOST_CHARACTERS.cause),
     end: message.end === null ? null : cut(message.end, MOST_CHARACTERS.end),
@@ -87,8 +88,8 @@ const orNull =
 
 const FIELDS: Readonly<Record<keyof TerminationMessage, Check>> = {
   provisional: (value) => typeof value === 'boolean',
-  run: isText,
-  attempt: isNumber,
+  run: orNull(isText),
+  attempt: orNull(isNumber),
   node: isText,
   atMs: isNumber,
   cause: orNull(isText),

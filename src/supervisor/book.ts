@@ -37,6 +37,7 @@ export class Book {
   #attempt: number | null = null;
   #listener: (event: LedgerEvent) => void = () => {};
   #held: string[] = [];
+  #left: TerminationMessage | null = null;
 
   constructor(options: BookOptions) {
     this.node = options.node;
@@ -117,8 +118,14 @@ export class Book {
     this.record({ kind: 'note', level: 'error', code, sentence: error.message });
   }
 
+  /** The words that were left last. */
+  get left(): TerminationMessage | null {
+    return this.#left;
+  }
+
   /** Leaves the last words; the file is a mount and can only be written in place. */
   leave(message: TerminationMessage): void {
+    this.#left = message;
     if (this.#message === null) return;
     try {
       writeFileSync(this.#message, renderTerminationMessage(message));

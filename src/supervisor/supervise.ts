@@ -23,6 +23,7 @@ import { openStage, type Stage } from './staging/stage.ts';
 import { hearSignals, type SignalHub } from './signals.ts';
 import { Surroundings } from './surroundings.ts';
 import { torchrunWarning } from './torchrun.ts';
+import { WordsBetween } from './words-between.ts';
 
 export interface SuperviseWorld {
   readonly clock: Clock;
@@ -46,11 +47,12 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
   let stage: Stage | null = null;
   const surroundings = new Surroundings();
   const listener = {
-    onNotice: (notice: Notice) => onNotice(notice, book, current),
+    onNotice: (notice: Notice) => onNotice(notice, { book, words, current }),
     onWithdrawn: (notice: Notice) => onWithdrawn(notice, book),
   };
   const notices = new Notices(clock, options.grace, listener, () => surroundings.now());
   const book = new Book({ dir: options.dir, node: options.node, clock, terminationLog: options.terminationLog, say, shout });
+  const words = new WordsBetween({ book, notices, clock });
   const stopHearing = hearSignals(hub, (signal) => notices.hear(signal));
   world.takeSignals();
   try {
@@ -63,8 +65,9 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
     }
     makeFolder(options.dir);
     const shipping = await openShipping(options, { clock, book, notices });
-    if (notices.first !== null) return exitOfRun(NEVER_STARTED).code;
+    if (notices.first !== null) return words.leaveInterrupted(null).code;
     const store = openRun(options.dir, { clock, ...(shipping?.run ? { run: shipping.run } : {}) });
+    words.noteRun(store.run);
     sealer = new Sealer({ dir: store.path, clock });
     const rehearsal = new Rehearsal({ options, store, book, notices, current });
     const bystanders = { options, store, book, notices, surroundings, current, rehearsal, rng: world.rng, signal: over.signal };
@@ -77,6 +80,7 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
       options,
       store,
       book,
+      words,
       notices,
       current,
       sealer,
@@ -84,8 +88,12 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
       shipping,
       gang: randomUUID,
     });
+    words.close();
     await shipping?.finish(notices);
     return code;
+  } catch (thrown) {
+    words.leaveRefused(thrown);
+    throw thrown;
   } finally {
     await sealer?.close();
     if (stage !== null) await bounded(stage.close(), FREE_MS, clock);
@@ -107,9 +115,6 @@ function firstTime(act: () => void): () => void {
   };
 }
 
-/** Told to end before there was anything to end. */
-const NEVER_STARTED = { saidFinished: false, wasEnded: false, isTerminating: true, trainer: null, failure: null } as const;
-
 /** Who does not ship loads nothing of it. */
 async function openShipping(options: RunOptions, world: Parameters<typeof Shipping.open>[2]): Promise<Shipping | null> {
   if (options.ship === null) return null;
@@ -117,14 +122,15 @@ async function openShipping(options: RunOptions, world: Parameters<typeof Shippi
   return opener.open(options.ship, options, world);
 }
 
-type Lives = Omit<Parameters<typeof liveOnce>[0], 'gang' | 'restart'> & { readonly gang: () => string };
+type Lives = Omit<Parameters<typeof liveOnce>[0], 'gang' | 'restart'> & { readonly gang: () => string; readonly words: WordsBetween };
 
 /** One life after the other, until the run is finished, interrupted, or has spent its restarts. */
 async function liveOn(lives: Lives): Promise<number> {
-  const { options, store, book, notices } = lives;
+  const { options, store, book, words, notices } = lives;
   let budget = makeBudget(options.restarts);
   for (let restart = 0; ; restart++) {
     const end = await liveOnce({ ...lives, gang: lives.gang(), restart });
+    if (end.trainer === null) return words.leaveInterrupted(null).code;
     const exit = exitOfRun(end);
     if (exit.kind === 'refused') return exit.code;
     const kind = exit.kind === 'finished' ? 'finished' : exit.kind === 'interrupted' ? 'interruption' : 'error';
@@ -134,7 +140,7 @@ async function liveOn(lives: Lives): Promise<number> {
     if (!decision.restart) return exit.code;
     await bounded(notices.terminating, decision.delayMs, store.clock);
     // How the last life ended is told; what is interrupted is the next one, whatever the last had said of itself.
-    if (notices.first !== null) return exitOfRun(NEVER_STARTED).code;
+    if (notices.first !== null) return words.leaveInterrupted(end.trainer).code;
   }
 }
 
@@ -147,10 +153,17 @@ function makeFolder(dir: string): void {
   }
 }
 
+interface Hearing {
+  readonly book: Book;
+  readonly words: WordsBetween;
+  readonly current: CurrentLife;
+}
+
 /** A notice is written down at once; an advice also asks for a save. What ends the attempt is handled by whoever waits for it. */
-function onNotice(notice: Notice, book: Book, { life, trainer }: CurrentLife): void {
+function onNotice(notice: Notice, { book, words, current: { life, trainer } }: Hearing): void {
   const { cause, atMs, deadlineMs, confidence, terminating, source, detail } = notice;
   book.record({ kind: 'notice', cause, noticedMs: atMs, deadlineMs, confidence, terminating, source, detail });
+  if (terminating && life === null) words.leaveProvisional();
   book.sayLater(noticeSentence(notice));
   if (terminating || life?.ask('asked') === true) return;
   if (cause === 'save-requested' && trainer?.catches('SIGUSR1') === true) trainer.tell('SIGUSR1');

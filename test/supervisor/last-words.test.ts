@@ -1,0 +1,63 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { LastWords } from '../support/last-words.ts';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+
+describe('the termination message of a run that has no trainer', () => {
+  it('is left at the notice, and again at the end, when it waits for another node', async () => {
+    using folder = tempFolder();
+    using words = new LastWords(folder.path);
+    const args = ['--dir', join(folder.path, 'run'), '--nodes=2', '--node-rank=1', '--gang=g', '--termination-log', words.path];
+    const run = new Supervised({ args, command: ['true'] });
+    await run.line(/waiting for the first node/);
+    run.signal('SIGTERM');
+    expect((await run.ended).code).toBe(143);
+    const facts = {
+      cause: 'sigterm',
+      deadlineMs: expect.any(Number) as number,
+      run: expect.any(String) as string,
+      attempt: null,
+      trainer: null,
+    };
+    expect(words.take()).toMatchObject([
+      { ...facts, provisional: true, exitCode: null, end: null, sentence: 'SIGTERM; no trainer runs' },
+      { ...facts, provisional: false, exitCode: 143, end: 'interrupted' },
+    ]);
+  });
+
+  it('tells of a notice that comes while it waits to start the trainer again', async () => {
+    using folder = tempFolder();
+    using words = new LastWords(folder.path);
+    // The wait doubles from one life to the next, so that the fourth is long enough for a busy machine.
+    const args = ['--dir', join(folder.path, 'run'), '--restarts=9', '--termination-log', words.path];
+    const run = new Supervised({ args, command: ['sh', '-c', 'exit 3'] });
+    await run.line(/restarts from the beginning in /, 4);
+    run.signal('SIGTERM');
+    expect((await run.ended).code).toBe(143);
+    const left = words.take();
+    const facts = { trainer: { code: 3 }, cause: 'sigterm' };
+    expect(left.slice(-2)).toMatchObject([
+      { ...facts, provisional: true, exitCode: null, end: null },
+      { ...facts, provisional: false, exitCode: 143, end: 'interrupted' },
+    ]);
+    expect(left.slice(0, -2).every(({ exitCode, end }) => exitCode === 3 && end === 'failed')).toBe(true);
+  });
+
+  it('tells why none was started', async () => {
+    using folder = tempFolder();
+    using words = new LastWords(folder.path);
+    const start = (dir: string, command: string): Promise<{ readonly code: number | null }> =>
+      new Supervised({ args: ['--dir', join(folder.path, dir), '--termination-log', words.path], command: [command] }).ended;
+    expect((await start('run', 'no-such-program-here')).code).toBe(127);
+    mkdirSync(join(folder.path, 'spoilt'));
+    writeFileSync(join(folder.path, 'spoilt/.holdfast'), 'a file');
+    const { code } = await start('spoilt', 'true');
+    const refused = { provisional: false, end: 'refused', trainer: null, cause: null };
+    expect(words.take()).toMatchObject([
+      { ...refused, exitCode: 127, sentence: expect.stringMatching(/^COMMAND_NOT_FOUND: /) as string },
+      { ...refused, exitCode: code },
+    ]);
+  });
+});
