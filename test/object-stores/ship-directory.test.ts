@@ -1,5 +1,6 @@
 import { afterAll, describe } from 'vitest';
 import { MEMORY, tempFolder } from '../support/temp-folder.ts';
+import { lostCopiesSuite } from './lost-copies-suite.ts';
 import { shipSuite } from './ship-suite.ts';
 import { shipTogetherSuite } from './ship-together-suite.ts';
 import { twoNodesSuite } from './two-nodes-suite.ts';
@@ -11,4 +12,5 @@ describe('ship and fetch with a folder', () => {
   shipSuite(place);
   shipTogetherSuite(place);
   twoNodesSuite(place);
+  lostCopiesSuite(place);
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MEMORY, tempFolder } from '../support/temp-folder.ts';
 import { type Fault, startFaultProxy } from './fault-proxy.ts';
+import { lostCopiesSuite } from './lost-copies-suite.ts';
 import { findServers, SECRET_KEY, type Server, type ServerName, startServer } from './servers.ts';
 import { orphans, rng } from './ship-place.ts';
 import { digests, runHoldfast } from './ship-process.ts';
@@ -28,6 +29,7 @@ export function shipServerSuite(name: ServerName): void {
     shipSuite(place);
     shipTogetherSuite(place);
     twoNodesSuite(place);
+    lostCopiesSuite(place);
     refusals(name, () => server);
     describe('through a network that fails', () => faults(() => server));
   });

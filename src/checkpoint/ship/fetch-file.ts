@@ -13,6 +13,8 @@ const PARTS_PER_RANGE = 8;
 /** How often a range whose bytes are wrong is asked for again. */
 const MAX_TRIES = 3;
 
+const HINT = 'Nothing was put in place. Fetch an older checkpoint with --checkpoint, and ship this one again from where it is whole.';
+
 export interface FetchFileOptions extends RangeWriterOptions {
   readonly remote: ObjectStore;
   readonly slots: Slots;
@@ -25,6 +27,39 @@ export async function fetchFile(path: string, key: string, file: SealedFile, opt
   const handle = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o666);
   try {
     return await fillFile(handle, key, file, options);
+  } catch (thrown) {
+    throw await whyNot(thrown, key, file, options);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What a store says of an object that is not there, or that is shorter, differs from one to the next: it is asked plainly. */
+async function whyNot(thrown: unknown, key: string, { size }: SealedFile, { remote }: FetchFileOptions): Promise<unknown> {
+  if (!(thrown instanceof HoldfastError) || (thrown.code !== 'REMOTE_INVALID' && thrown.code !== 'STORE_FAILED')) return thrown;
+  const stored = await remote.head(key).catch(() => undefined);
+  if (stored === undefined || stored?.size === size) return thrown;
+  const where = printable(`${remote.url}/${key}`);
+  return stored === null
+    ? new HoldfastError('REMOTE_NOT_FOUND', {
+        message: `${where} is missing, although its checkpoint was shipped whole`,
+        hint: HINT,
+        cause: thrown,
+      })
+    : new HoldfastError('CHECKSUM_MISMATCH', {
+        message: `${where} has ${stored.size} bytes, ${size} were sealed`,
+        hint: HINT,
+        cause: thrown,
+      });
+}
+
+/** Whether a file is there with all the bytes that were sealed. */
+export async function isWhole(path: string, file: SealedFile, signal: AbortSignal): Promise<boolean> {
+  const found = await lstat(path);
+  if (!found.isFile() || found.size !== file.size) return false;
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    return (await missingParts(handle, file, { signal, onBytes() {} })).length === 0;
   } finally {
     await handle.close();
   }
@@ -48,6 +83,7 @@ async function fillFile(handle: FileHandle, key: string, file: SealedFile, optio
     options.slots.run(async () => {
       // Whoever has waited for a place while another range of the file failed for good.
       stop.signal.throwIfAborted();
+      options.signal.throwIfAborted();
       // Not `+= await`: that would add to what it was before the wait.
       const bytes = await fetchRange(handle, key, { file, ...range }, options);
       fetched += bytes;
@@ -60,7 +96,11 @@ async function fillFile(handle: FileHandle, key: string, file: SealedFile, optio
 }
 
 /** Parts that are not there with the right bytes. */
-async function missingParts(handle: FileHandle, file: SealedFile, { signal, onBytes }: FetchFileOptions): Promise<number[]> {
+async function missingParts(
+  handle: FileHandle,
+  file: SealedFile,
+  { signal, onBytes }: Pick<FetchFileOptions, 'signal' | 'onBytes'>,
+): Promise<number[]> {
   const { size } = await handle.stat();
   const missing: number[] = [];
   const buffer = size > 0 ? Buffer.allocUnsafe(Math.min(PART_BYTES, size)) : null;
@@ -128,6 +168,6 @@ async function fetchRange(
 function mismatch(where: string, offset: number): HoldfastError {
   return new HoldfastError('CHECKSUM_MISMATCH', {
     message: `${printable(where)} does not have the bytes that were sealed, from ${offset} on`,
-    hint: 'Nothing was put in place. Fetch an older checkpoint with --checkpoint, and ship this one again from where it is whole.',
+    hint: HINT,
   });
 }

@@ -8,6 +8,7 @@ import type { SealedCheckpoint } from '../store/scan.ts';
 import type { OpenStore } from '../store/store.ts';
 import { isCode } from '../store/store-error.ts';
 import { ownName } from './copy-name.ts';
+import { isWhole } from './fetch-file.ts';
 import type { CheckpointKind } from './keys.ts';
 import type { RemoteCheckpoint } from './remote-checkpoint.ts';
 
@@ -16,21 +17,45 @@ export interface LocalPlace {
   readonly name: string;
   /** It lies there already, sealed. */
   readonly isThere: boolean;
+  /** Files that lie there already, with all their bytes: whoever put them there was stopped before the manifest, which comes last. */
+  readonly placed: ReadonlySet<string>;
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 /**
  * Its own name, or where another sealed checkpoint of the run has that, one that only this save has. Anything else that is in the way is an error:
  * nothing is ever replaced.
  */
-export async function findPlace(store: OpenStore, { name, kind, manifest }: RemoteCheckpoint): Promise<LocalPlace> {
+export async function findPlace(
+  store: OpenStore,
+  { name, kind, manifest }: RemoteCheckpoint,
+  options: { readonly signal: AbortSignal },
+): Promise<LocalPlace> {
   const own = lookAt(store, { name, kind }, manifest);
-  if (own === 'free') return { name, isThere: false };
+  if (own === 'free') return { name, isThere: false, placed: kind === 'files' ? await findPlaced(store, manifest, options) : NONE };
   const other = ownName(name, manifest.save);
   const found = own === 'sealed' && kind === 'directory' ? lookAt(store, { name: other, kind }, manifest) : own;
-  if (found === 'free') return { name: other, isThere: false };
+  if (found === 'free') return { name: other, isThere: false, placed: NONE };
   if (found === 'sealed' || found === 'taken') throw taken(join(store.path, name));
   await assertWhole(store, found);
-  return { name: found.name, isThere: true };
+  return { name: found.name, isThere: true, placed: NONE };
+}
+
+/** Which files of a checkpoint without a folder of its own lie there already; one that is something else is in the way. */
+async function findPlaced(
+  { fs, path }: OpenStore,
+  { files }: Manifest,
+  { signal }: { readonly signal: AbortSignal },
+): Promise<ReadonlySet<string>> {
+  const placed = new Set<string>();
+  for (const file of files) {
+    const own = join(path, file.path);
+    if (fs.stat(own) === null) continue;
+    if (!(await isWhole(own, file, signal))) throw taken(own);
+    placed.add(file.path);
+  }
+  return placed;
 }
 
 /** What has the name: nothing, this very checkpoint, another one of the run, or something else. */
@@ -46,7 +71,8 @@ function lookAt(
     if (manifest.save === save) return { name, kind, manifest, manifestFile, path: join(path, name) };
     return manifest.run === run ? 'sealed' : 'taken';
   }
-  return own === null && fs.stat(join(path, name)) === null ? 'free' : 'taken';
+  // Files beside others are looked at one by one.
+  return own === null && (kind === 'files' || fs.stat(join(path, name)) === null) ? 'free' : 'taken';
 }
 
 function taken(path: string): HoldfastError {
@@ -69,7 +95,12 @@ async function assertWhole(store: OpenStore, here: Omit<SealedCheckpoint, 'root'
 }
 
 /** Every byte is on the disk. What remains: the folders, the manifest, and the names, the manifest's last. */
-export function putInPlace({ fs, path }: OpenStore, staging: string, { kind, manifest, text }: RemoteCheckpoint, name: string): void {
+export function putInPlace(
+  { fs, path }: OpenStore,
+  staging: string,
+  { kind, manifest, text }: RemoteCheckpoint,
+  { name, placed }: LocalPlace,
+): void {
   const data = join(staging, 'data');
   const manifestFile = kind === 'directory' ? join(data, MANIFEST_NAME) : join(staging, 'manifest');
   // An earlier run may have been killed between here and the rename.
@@ -82,8 +113,12 @@ export function putInPlace({ fs, path }: OpenStore, staging: string, { kind, man
     fs.rename(data, join(path, name));
   } else {
     for (const file of manifest.files) {
-      refuseTaken(fs, join(path, file.path));
-      fs.rename(join(data, file.path), join(path, file.path));
+      const own = join(path, file.path);
+      if (placed.has(file.path)) fs.fsyncFile(own);
+      else {
+        refuseTaken(fs, own);
+        fs.rename(join(data, file.path), own);
+      }
     }
     fs.fsyncFolder(path);
     fs.rename(manifestFile, join(path, `${name}${BESIDE_SUFFIX}`));

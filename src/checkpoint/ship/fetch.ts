@@ -1,104 +1,92 @@
-import { createHash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import type { Clock } from '../../core/clock.ts';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { ErrorCode } from '../../core/error-codes.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
-import { at } from '../store/layout.ts';
-import { type OpenStore, openRun } from '../store/store.ts';
+import { type OpenStore, openRun, readRun, type Store } from '../store/store.ts';
 import { isCode, storeError } from '../store/store-error.ts';
 import type { ObjectStore } from './backend.ts';
-import { openClaims } from './claim/claims.ts';
-import { fetchFile } from './fetch-file.ts';
-import { findPlace, putInPlace } from './fetch-place.ts';
-import { fileKey } from './keys.ts';
-import { readPointer } from './pointer.ts';
-import { BlockPool } from './range-writer.ts';
-import type { RateLimit } from './rate-limit.ts';
-import { findNamed, invalid, notFound, readCopy, type RemoteCheckpoint } from './remote-checkpoint.ts';
-import { forEachAtOnce, Slots } from './slots.ts';
+import { discardStaged, fetchCopy, type FetchCopyOptions, type FetchedCopy } from './fetch-copy.ts';
+import { type CopyWishes, newestCopies } from './newest-copies.ts';
+import { readOwner } from './pointer.ts';
+import { findNamed, isBadCopy, notFound, type RemoteCheckpoint } from './remote-checkpoint.ts';
+import { settleRollback, takeOver } from './remote-rollback.ts';
 
-export interface FetchOptions {
-  /** Opened with {@link stop}'s signal. */
-  readonly remote: ObjectStore;
-  readonly stop: AbortController;
-  readonly signal: AbortSignal;
+export interface FetchOptions extends FetchCopyOptions {
   /** The folder of the run, made when it is not there. */
   readonly folder: string;
-  /** Null for the one the remote pointer names. */
-  readonly checkpoint: string | null;
-  readonly limit: RateLimit;
-  readonly parallel: number;
-  readonly clock: Clock;
-  readonly onProgress?: (progress: { readonly done: number; readonly total: number; readonly current: string }) => void;
-  /** Another process fetches the same; told again and again while it is waited for. */
-  readonly onWait?: (pid: number | null, name: string) => void;
+  /** Only of those; all copies count without it. */
+  readonly isWanted?: CopyWishes['isWanted'];
+  /** What is going to be fetched. */
+  readonly onFound?: (found: RemoteCheckpoint) => void;
+  /** A newer copy is no good, and stays where it is: an older one is tried. */
+  readonly onSkip?: (skipped: SkippedCopy) => void;
 }
 
-export interface Fetched {
+/** A copy that was not taken, and why. */
+export interface SkippedCopy {
   readonly name: string;
-  /** What it is called below the address. */
-  readonly copy: string;
-  readonly path: string;
-  readonly step: number;
-  readonly attempt: number;
-  readonly save: string;
-  /** `already`: it lay there, sealed, before this run. */
-  readonly state: 'fetched' | 'already';
-  readonly files: number;
-  readonly bytes: number;
-  /** Bytes that this run received; the rest was left by an earlier one. */
-  readonly receivedBytes: number;
+  readonly code: ErrorCode;
+  readonly reason: string;
+}
+
+export interface Fetched extends FetchedCopy {
   readonly durationMs: number;
+  /** Newer copies that are no good. */
+  readonly skipped: readonly SkippedCopy[];
 }
 
-/** Brings a shipped checkpoint back: all data first, compared with the seal as it comes, then the manifest, then one rename into place. */
-export async function fetchCheckpoint(options: FetchOptions): Promise<Fetched> {
-  const { remote, folder } = options;
-  const started = options.clock.monotonic();
-  const found = await findRemote(remote, options.checkpoint);
-  const { name, manifest } = found;
-  const store = openFolder(folder, manifest.run);
-  const claims = openClaims(at.store(folder, 'fetching'), options);
-  // Two who fetch the same share what was fetched so far, and cannot both put it in place.
-  const claim = await claims.take(`fetch ${manifest.save}`, (owner) => options.onWait?.(owner?.pid ?? null, name));
-  try {
-    return await fetchClaimed(store, found, { ...options, started });
-  } finally {
-    claim.release();
+/** Brings the copy that was named, or the newest that is good. */
+export async function fetchCheckpoint(options: FetchOptions & { readonly checkpoint: string | null }): Promise<Fetched> {
+  const { remote, folder, checkpoint, clock } = options;
+  if (checkpoint === null) return (await fetchNewest(options)) ?? notFound(remote, null);
+  const started = clock.monotonic();
+  const found = await findNamed(remote, checkpoint);
+  const fetched = await fetchCopy(openFolder(folder, found.manifest.run), found, options);
+  return { ...fetched, durationMs: Math.round(clock.monotonic() - started), skipped: [] };
+}
+
+/**
+ * Brings the newest copy that is good: the one that the pointer names, and where that one is not what was sealed, the next older one. What somebody has
+ * rolled the run back from is passed by, and the decision holds in this folder too. Null when there is nothing that counts.
+ */
+export async function fetchNewest(options: FetchOptions): Promise<Fetched | null> {
+  const { remote, folder, clock, isWanted = () => true } = options;
+  const started = clock.monotonic();
+  const bad = new Map<string, { readonly skipped: SkippedCopy; readonly thrown: unknown }>();
+  const onBad = (name: string, thrown: unknown): void => {
+    if (bad.has(name) || !isBadCopy(thrown)) return;
+    const skipped = { name, code: thrown.code, reason: thrown.message };
+    bad.set(name, { skipped, thrown });
+    options.onSkip?.(skipped);
+  };
+  const tried: string[] = [];
+  const settled = await settleRollback(remote, await folderOfRun(folder, remote));
+  for await (const found of newestCopies(remote, { rollback: settled.holds, isWanted, onBad })) {
+    const store = openFolder(folder, found.manifest.run);
+    await takeOver(store, settled);
+    options.onFound?.(found);
+    try {
+      const fetched = await fetchCopy(store, found, options);
+      for (const save of tried) await discardStaged(store, save, options);
+      const skipped = [...bad.values()].map((one) => one.skipped);
+      return { ...fetched, durationMs: Math.round(clock.monotonic() - started), skipped };
+    } catch (thrown) {
+      if (!isBadCopy(thrown)) throw thrown;
+      tried.push(found.manifest.save);
+      onBad(found.copy.name, thrown);
+    }
   }
+  const [first] = bad.values();
+  if (first !== undefined) throw first.thrown;
+  return null;
 }
 
-async function fetchClaimed(store: OpenStore, found: RemoteCheckpoint, options: FetchOptions & { started: number }): Promise<Fetched> {
-  const { clock, folder, started } = options;
-  const { files, step, attempt, save } = found.manifest;
-  const { name, isThere } = await findPlace(store, found);
-  const bytes = files.reduce((sum, { size }) => sum + size, 0);
-  const facts = { name, copy: found.copy.name, path: join(folder, name), step, attempt, save, files: files.length, bytes };
-  if (isThere) return { ...facts, state: 'already', receivedBytes: 0, durationMs: Math.round(clock.monotonic() - started) };
-  const staging = stagingOf(folder, save);
-  try {
-    const receivedBytes = await fetchFiles(staging, found, options);
-    putInPlace(store, staging, found, name);
-    return { ...facts, state: 'fetched', receivedBytes, durationMs: Math.round(clock.monotonic() - started) };
-  } catch (thrown) {
-    throw storeError(thrown, 'write', folder);
-  }
-}
-
-/** The save's name comes from outside and may be anything; its digest is the name of a folder. */
-function stagingOf(folder: string, save: string): string {
-  return at.store(folder, 'fetching', createHash('sha256').update(save).digest('hex').slice(0, 40));
-}
-
-async function findRemote(remote: ObjectStore, wanted: string | null): Promise<RemoteCheckpoint> {
-  if (wanted !== null) return findNamed(remote, wanted);
-  const pointer = (await readPointer(remote))?.pointer ?? null;
-  if (pointer === null) return notFound(remote, null);
-  const found = (await readCopy(remote, pointer)) ?? notFound(remote, pointer.name);
-  if (found.manifest.save === pointer.save) return found;
-  throw invalid(remote, pointer.name, 'is of another save than the pointer names');
+/** The folder when it is one of the run that the copies are of: then what was decided in it counts too. */
+async function folderOfRun(folder: string, remote: ObjectStore): Promise<Store | null> {
+  if (!existsSync(folder)) return null;
+  const store = readRun(folder);
+  return store.run !== null && store.run === (await readOwner(remote)) ? store : null;
 }
 
 /** The folder becomes one of this run; one of another is refused. */
@@ -130,27 +118,4 @@ function makeFolders(folder: string): void {
     makeFolders(dirname(folder));
     mkdirSync(folder);
   }
-}
-
-async function fetchFiles(staging: string, { copy, manifest }: RemoteCheckpoint, options: FetchOptions): Promise<number> {
-  const { remote, stop, signal, limit, parallel, onProgress } = options;
-  const slots = new Slots(parallel);
-  const blocks = new BlockPool();
-  const total = manifest.files.reduce((sum, { size }) => sum + size, 0);
-  let [done, received] = [0, 0];
-  const data = join(staging, 'data');
-  for (const folder of new Set(manifest.files.map(({ path }) => dirname(join(data, path))))) await mkdir(folder, { recursive: true });
-  await mkdir(data, { recursive: true });
-  await forEachAtOnce(manifest.files, { width: parallel, stop }, async (file) => {
-    const onBytes = (count: number): void => {
-      done += count;
-      onProgress?.({ done, total, current: file.path });
-    };
-    const bytes = await fetchFile(join(data, file.path), fileKey(copy.name, copy.kind, file.path), file, {
-      ...{ remote, slots, blocks, parallel, limit, signal },
-      onBytes,
-    });
-    received += bytes;
-  });
-  return received;
 }

@@ -3,8 +3,11 @@ import { printable } from '../../core/printable.ts';
 import { isObject, parseJson } from '../json.ts';
 import { isCount, type Manifest } from '../store/manifest.ts';
 import { nameProblem } from '../store/relative-path.ts';
+import { isRolledBack, type Rollback } from '../store/rollback.ts';
 import { COPY_SCHEMA } from '../store/store.ts';
 import type { ObjectStore } from './backend.ts';
+import { contended, notOurs } from './remote-error.ts';
+import { remoteRollback } from './remote-rollback.ts';
 
 const POINTER_SCHEMA = 'holdfast.remote-last-good/1';
 const POINTER_KEY = '.holdfast/last-good.json';
@@ -24,6 +27,11 @@ export interface RemotePointer {
   readonly kind: 'directory' | 'files';
 }
 
+export interface Age {
+  readonly attempt: number;
+  readonly step: number;
+}
+
 export type PointerMove =
   | { readonly moved: true }
   /** Something newer is there already; `attempt` tells whose. */
@@ -34,7 +42,7 @@ export async function claimPrefix(remote: ObjectStore, run: string): Promise<voi
   const bytes = Buffer.from(`${JSON.stringify({ schema: COPY_SCHEMA, run })}\n`);
   if ((await readOwner(remote)) === null && (await remote.create(RUN_KEY, bytes)).isWritten) return;
   const owner = await readOwner(remote);
-  if (owner === null) throw unreadable(remote, RUN_KEY);
+  if (owner === null) throw notOurs(remote, RUN_KEY);
   assertOwner(remote, owner, run);
 }
 
@@ -44,7 +52,7 @@ export async function readOwner(remote: ObjectStore): Promise<string | null> {
   if (found === null) return null;
   const json = parseJson(found.bytes.toString('utf8'));
   const { schema, run } = json.ok && isObject(json.value) ? json.value : {};
-  if (schema !== COPY_SCHEMA || typeof run !== 'string' || run === '' || run.length > 200) throw unreadable(remote, RUN_KEY);
+  if (schema !== COPY_SCHEMA || typeof run !== 'string' || run === '' || run.length > 200) throw notOurs(remote, RUN_KEY);
   return run;
 }
 
@@ -75,7 +83,8 @@ function parsePointer(text: string): RemotePointer | null {
 
 /**
  * Moves the remote pointer forward, by compare-and-swap. It never goes back: an attempt that was fenced may still finish a copy, but what a newer
- * attempt has pointed at stays. A pointer that cannot be read is replaced: the manifests are the truth.
+ * attempt has pointed at stays. Only what somebody has rolled the run back from does not count. A pointer that cannot be read is replaced: the
+ * manifests are the truth.
  */
 export async function advancePointer(
   remote: ObjectStore,
@@ -85,24 +94,25 @@ export async function advancePointer(
   const bytes = Buffer.from(`${JSON.stringify({ schema: POINTER_SCHEMA, run, attempt, step, save, name, kind })}\n`);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const found = await readPointer(remote);
+    const rollback = await remoteRollback(remote);
     const theirs = found?.pointer ?? null;
     if (theirs !== null && theirs.run === run) {
       if (theirs.save === save) return { moved: true };
-      if (theirs.attempt > attempt || (theirs.attempt === attempt && theirs.step > step))
+      if (isLeftOut(manifest, rollback) || (!isLeftOut(theirs, rollback) && isNewer(theirs, manifest)))
         return { moved: false, attempt: theirs.attempt, step: theirs.step };
     }
     const written = found === null ? await remote.create(POINTER_KEY, bytes) : await remote.replace(POINTER_KEY, bytes, found.version);
     if (written.isWritten) return { moved: true };
   }
-  throw new HoldfastError('REMOTE_UNAVAILABLE', {
-    message: `the pointer of ${printable(remote.url)} was changed by others ${MAX_TRIES} times in a row`,
-    hint: 'The copy itself is complete. Run the same command again.',
-  });
+  throw contended(remote, 'the pointer');
 }
 
-function unreadable(remote: ObjectStore, key: string): HoldfastError {
-  return new HoldfastError('REMOTE_INVALID', {
-    message: `${printable(remote.url)}/${key} is not what Holdfast writes there`,
-    hint: 'Another program, or a newer version of Holdfast, made it. Use another prefix.',
-  });
+/** By attempt, then step, as the folder of a run is read. */
+export function isNewer(one: Age, other: Age): boolean {
+  return one.attempt > other.attempt || (one.attempt === other.attempt && one.step > other.step);
+}
+
+/** Whether somebody has rolled the run back from it; whatever it is called. */
+export function isLeftOut({ attempt, step }: Age, rollback: Rollback | null): boolean {
+  return isRolledBack({ name: '', manifest: { attempt, step } }, rollback);
 }

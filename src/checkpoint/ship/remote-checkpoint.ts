@@ -47,6 +47,11 @@ function liesBeside(path: string, name: string): boolean {
   return !path.includes('/') && !path.startsWith('.') && (path === name || setOf(path) === name);
 }
 
+/** Nothing is wrong here or on the way: the copy itself is not what was sealed, or not all there. */
+export function isBadCopy(thrown: unknown): thrown is HoldfastError {
+  return thrown instanceof HoldfastError && ['CHECKSUM_MISMATCH', 'REMOTE_NOT_FOUND', 'REMOTE_INVALID'].includes(thrown.code);
+}
+
 export function notFound(remote: ObjectStore, name: string | null): never {
   throw new HoldfastError('REMOTE_NOT_FOUND', {
     message: `no complete checkpoint ${name === null ? '' : `"${printable(name)}" `}was found at ${printable(remote.url)}`,

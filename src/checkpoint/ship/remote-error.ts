@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../core/error-codes.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
+import type { ObjectStore } from './backend.ts';
 import { RequestFailure } from './failure.ts';
 
 interface Meaning {
@@ -88,4 +89,20 @@ function meaningOfStatus({ status, reason, isTransient }: RequestFailure): Meani
     code: 'REMOTE_INVALID',
     hint: 'The store does not accept what Holdfast asks. Is this an endpoint of the kind that the address names?',
   };
+}
+
+/** Something lies where only Holdfast writes. */
+export function notOurs({ url }: Pick<ObjectStore, 'url'>, key: string): HoldfastError {
+  return new HoldfastError('REMOTE_INVALID', {
+    message: `${printable(url)}/${key} is not what Holdfast writes there`,
+    hint: 'Another program, or a newer version of Holdfast, made it. Use another prefix.',
+  });
+}
+
+/** Others were faster again and again. */
+export function contended({ url }: Pick<ObjectStore, 'url'>, what: string): HoldfastError {
+  return new HoldfastError('REMOTE_UNAVAILABLE', {
+    message: `${what} of ${printable(url)} was changed by others again and again`,
+    hint: 'What was sent stays. Run the same command again.',
+  });
 }

@@ -12,9 +12,10 @@ import type { Journal } from './journal.ts';
 import { manifestKey } from './keys.ts';
 import { claimOf, removeOrphans } from './orphans.ts';
 import { planBytes } from './plan.ts';
-import { advancePointer, claimPrefix, type PointerMove } from './pointer.ts';
+import { advancePointer, claimPrefix, isLeftOut, type PointerMove } from './pointer.ts';
 import { prove } from './prove.ts';
 import type { RateLimit } from './rate-limit.ts';
+import { shareRollback } from './remote-rollback.ts';
 import { shipFiles } from './ship-files.ts';
 import { recordShipped } from './shipped.ts';
 
@@ -83,6 +84,8 @@ async function shipClaimed(checkpoint: SealedCheckpoint, options: ShipOptions & 
   const { name, manifest } = checkpoint;
   const started = clock.monotonic();
   await claimPrefix(remote, manifest.run);
+  const { holds } = await shareRollback(remote, store);
+  if (isLeftOut(manifest, holds)) throw rolledBack(remote, name);
   const copy = await takeCopyName(remote, checkpoint);
   const manifestBytes = store.fs.readFile(checkpoint.manifestFile);
   const sealKey = manifestKey(copy.name, copy.kind);
@@ -99,6 +102,14 @@ async function shipClaimed(checkpoint: SealedCheckpoint, options: ShipOptions & 
   const durationMs = Math.round(clock.monotonic() - started);
   const counts = { files: files.length, bytes, sentBytes, durationMs, removedUploads };
   return { name, copy: copy.name, step, attempt, save, state, ...counts, pointer, isRecorded };
+}
+
+/** Somebody has decided on another node that the run goes on from before it. */
+function rolledBack(remote: ObjectStore, name: string): HoldfastError {
+  return new HoldfastError('REMOTE_CONFLICT', {
+    message: `the run was rolled back at ${printable(remote.url)}, and ${printable(name)} is among what does not count any more`,
+    hint: 'It was decided on another node. holdfast fetch brings the decision and what counts; holdfast rollback decides anew.',
+  });
 }
 
 /** Whether this very manifest is there; another one means that the name is taken. */

@@ -19,7 +19,7 @@ export const fetch = defineCommand({
       kind: 'value',
       value: 'NAME',
       parse: someText('the name of a checkpoint'),
-      description: 'Fetch this one, by its name; the last good one without it',
+      description: 'Fetch this one, by its name at the address; the newest that is good without it',
     },
     ...REMOTE_OPTIONS,
   },
@@ -31,6 +31,8 @@ export const fetch = defineCommand({
   async run({ values, operands, output, ...world }): Promise<ExitCode> {
     const { fetchRun } = await import('../remote/fetch-run.ts');
     const report = await fetchRun(operands, values, { ...world, onProgress: (progress) => output.progress.update(progress) });
+    for (const { name, code, reason } of report.skipped)
+      output.note(printable(`The copy ${name} is no good and stays where it is; an older one was taken: ${reason} [${code}]`));
     if (output.json) output.printJson(report);
     else if (output.quiet) output.print(report.path);
     else {

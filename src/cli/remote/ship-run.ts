@@ -1,7 +1,10 @@
+import type { ObjectStore } from '../../checkpoint/ship/backend.ts';
 import { openJournal } from '../../checkpoint/ship/journal.ts';
+import { claimPrefix } from '../../checkpoint/ship/pointer.ts';
+import { shareRollback } from '../../checkpoint/ship/remote-rollback.ts';
 import { type Shipped, shipCheckpoint } from '../../checkpoint/ship/ship.ts';
 import { scan, type SealedCheckpoint } from '../../checkpoint/store/scan.ts';
-import { readRun } from '../../checkpoint/store/store.ts';
+import { readRun, type Store } from '../../checkpoint/store/store.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { openRemote, rateLimit, readLocation, type RemoteWorld, takeOperands, waitingFor } from './open-remote.ts';
@@ -28,7 +31,10 @@ export async function shipRun(operands: readonly string[], values: ShipValues, w
   const location = readLocation(url);
   const { clock, onProgress } = world;
   const store = readRun(path, { clock });
-  const chosen = choose(scan(store).sealed, values, path);
+  const { sealed, rollback } = scan(store);
+  // A run that was rolled back to nothing has nothing to ship but the decision.
+  const isFresh = rollback !== null && sealed.length === 0 && values.checkpoint === null;
+  const chosen = isFresh ? [] : choose(sealed, values, path);
   const journal = openJournal(path, location.url);
   const stop = new AbortController();
   const signal = AbortSignal.any([world.signal, stop.signal]);
@@ -36,6 +42,7 @@ export async function shipRun(operands: readonly string[], values: ShipValues, w
   const limit = rateLimit(values, clock);
   const checkpoints: Shipped[] = [];
   try {
+    if (isFresh) await shipDecision(remote, store);
     for (const checkpoint of chosen) {
       const shipped = await shipCheckpoint(checkpoint, {
         ...{ store, remote, stop, signal, journal, limit, clock },
@@ -50,12 +57,17 @@ export async function shipRun(operands: readonly string[], values: ShipValues, w
   }
   return {
     schema: 'holdfast.ship/1',
-    run: chosen[0]?.manifest.run ?? '',
+    run: chosen[0]?.manifest.run ?? store.run ?? '',
     path,
     url: location.url,
     checkpoints,
-    notes: checkpoints.flatMap((shipped) => notesOn(shipped)),
+    notes: isFresh ? [`The run was rolled back to nothing: that is known at ${location.url} now.`] : checkpoints.flatMap(notesOn),
   };
+}
+
+async function shipDecision(remote: ObjectStore, store: Store): Promise<void> {
+  if (store.run !== null) await claimPrefix(remote, store.run);
+  await shareRollback(remote, store);
 }
 
 function choose(sealed: readonly SealedCheckpoint[], { all, checkpoint }: ShipValues, path: string): readonly SealedCheckpoint[] {

@@ -1,12 +1,13 @@
 import { takeAttemptNumber } from '../../checkpoint/ship/attempt-numbers.ts';
 import type { ObjectStore } from '../../checkpoint/ship/backend.ts';
-import { type Fetched, fetchCheckpoint } from '../../checkpoint/ship/fetch.ts';
-import { assertOwner, readOwner, readPointer, type RemotePointer } from '../../checkpoint/ship/pointer.ts';
+import { type Fetched, fetchNewest } from '../../checkpoint/ship/fetch.ts';
+import { assertOwner, isLeftOut, isNewer, readOwner } from '../../checkpoint/ship/pointer.ts';
+import { exchangeRollback } from '../../checkpoint/ship/remote-rollback.ts';
 import type { RetryPolicy } from '../../checkpoint/ship/retry.ts';
 import { recordShipped } from '../../checkpoint/ship/shipped.ts';
-import { isRolledBack, readRollback } from '../../checkpoint/store/rollback.ts';
+import { readRollback, type Rollback } from '../../checkpoint/store/rollback.ts';
 import { scan } from '../../checkpoint/store/scan.ts';
-import { type OpenStore, readRun, type Store } from '../../checkpoint/store/store.ts';
+import { type OpenStore, readRun } from '../../checkpoint/store/store.ts';
 import { formatBytes } from '../../core/bytes.ts';
 import type { Clock } from '../../core/clock.ts';
 import { formatDuration } from '../../core/duration.ts';
@@ -92,21 +93,27 @@ interface Bringing extends RemoteRunOptions {
 }
 
 async function bring(remote: ObjectStore, { store, best, stop, ship, clock, book, signal }: Bringing): Promise<boolean> {
-  const pointer = (await readPointer(remote))?.pointer ?? null;
-  if (pointer === null || !isWanted(pointer, store, best)) return false;
   const { url } = ship.location;
-  book.say(`${best === null ? 'nothing is here' : `step ${best.step} is here`}; fetching step ${pointer.step} from ${url}`);
+  const isDecided = await exchangeRollback(remote, store);
+  const rollback = readRollback(store);
+  if (isDecided) book.warn(`the run was rolled back at ${url}${describeRollback(rollback)}; that holds here from now on`);
+  const own = best !== null && !isLeftOut(best, rollback) ? best : null;
   const limit = shipLimit(ship, clock);
   let toldMs = clock.monotonic();
-  const fetched = await fetchCheckpoint({
-    ...{ remote, stop, signal, folder: store.path, checkpoint: null, limit, parallel: PARALLEL, clock },
+  const fetched = await fetchNewest({
+    ...{ remote, stop, signal, folder: store.path, limit, parallel: PARALLEL, clock },
+    isWanted: (copy) => copy.run === store.run && (own === null || isNewer(copy, own)),
+    onFound: ({ manifest }) =>
+      book.say(`${own === null ? 'nothing is here' : `step ${own.step} is here`}; fetching step ${manifest.step} from ${url}`),
+    onSkip: ({ name, code, reason }) =>
+      book.warn(`the copy ${name} at ${url} is no good and stays there, an older one is tried: ${reason} [${code}]`),
     onProgress({ done, total }) {
       if (clock.monotonic() - toldMs < PROGRESS_MS) return;
       toldMs = clock.monotonic();
       book.say(`fetched ${formatBytes(done)} of ${formatBytes(total)}`);
     },
   });
-  if (fetched.state === 'already') return false;
+  if (fetched === null || fetched.state === 'already') return isDecided;
   noteCopy(store, fetched, ship);
   const { step, bytes, durationMs } = fetched;
   book.record({ kind: 'fetched', step, url, bytes, totalMs: durationMs });
@@ -114,17 +121,16 @@ async function bring(remote: ObjectStore, { store, best, stop, ship, clock, book
   return true;
 }
 
+function describeRollback(rollback: Rollback | null): string {
+  if (rollback === null) return ', and that was taken back';
+  return rollback.to === null ? ' to nothing' : ` to step ${rollback.to.step}`;
+}
+
 /** What came from there need not be sent there. */
 function noteCopy(store: OpenStore, { name, copy, files, bytes }: Fetched, { location }: ShipSettings): void {
   const here = scan(store).sealed.find((one) => one.name === name);
   const shippedAt = new Date(store.clock.now()).toISOString();
   if (here !== undefined) recordShipped(store, here, { url: location.url, name: copy, shippedAt, files, bytes });
-}
-
-/** By attempt, then step, as the folder itself is read; and not what somebody has rolled the run back from. */
-function isWanted(pointer: RemotePointer, store: Store, best: Bringing['best']): boolean {
-  if (pointer.run !== store.run || isRolledBack({ name: pointer.name, manifest: pointer }, readRollback(store))) return false;
-  return best === null || pointer.attempt > best.attempt || (pointer.attempt === best.attempt && pointer.step > best.step);
 }
 
 async function withRemote<T>(
