@@ -120,6 +120,24 @@ describe('AWS credentials', () => {
     expect(form.get('Action')).toBe('AssumeRoleWithWebIdentity');
   });
 
+  it('come from the profile that was asked for, also where the environment has a web identity', async () => {
+    const xml = (id: string): string =>
+      `<R><Credentials><AccessKeyId>${id}</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken></Credentials></R>`;
+    await using sts = await service({ 'POST /': ({ body }) => xml(new URLSearchParams(body).get('RoleArn') ?? '') });
+    using folder = home({
+      token: 'the-web-token',
+      '.aws/credentials': '[keys]\naws_access_key_id = KEYS\naws_secret_access_key = s\n',
+    });
+    const token = join(folder.path, 'token');
+    writeFileSync(join(folder.path, '.aws/config'), `[profile web]\nrole_arn = PROFILE-ROLE\nweb_identity_token_file = ${token}\n`);
+    const env = { HOME: folder.path, AWS_WEB_IDENTITY_TOKEN_FILE: token, AWS_ROLE_ARN: 'POD-ROLE', AWS_ENDPOINT_URL_STS: sts.url };
+    expect(await findAws(env, 'keys')).toMatchObject({ accessKeyId: 'KEYS' });
+    expect(sts.asked).toEqual([]);
+    expect(await findAws(env, 'web')).toMatchObject({ accessKeyId: 'PROFILE-ROLE' });
+    // Not asked for on the command line: the pod's identity wins, as with the AWS tools.
+    expect(await findAws({ ...env, AWS_PROFILE: 'keys' })).toMatchObject({ accessKeyId: 'POD-ROLE' });
+  });
+
   it('come from a container, with the token it was given', async () => {
     const answer = JSON.stringify({ AccessKeyId: 'BOX', SecretAccessKey: 's', Token: 't', Expiration: '2030-01-01T00:00:00Z' });
     await using box = await service({ 'GET /creds': answer });

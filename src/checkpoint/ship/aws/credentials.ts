@@ -14,7 +14,7 @@ import { type AwsProfile, homeOf } from './profile.ts';
 export interface CredentialSources {
   readonly env: Env;
   readonly profile: AwsProfile;
-  /** The profile was asked for on the command line: then the environment's keys do not count. */
+  /** The profile was asked for on the command line: then neither the environment's keys nor its web identity count. */
   readonly isExplicit: boolean;
   readonly region: string;
 }
@@ -63,11 +63,13 @@ function refuseUnsupported(name: string, settings: ReadonlyMap<string, string>):
 }
 
 /** A token in a file that stands for a role: what Kubernetes gives a pod with a service account on EKS. */
-const fromWebIdentity: Source = async ({ env, profile: { settings }, region }, caller) => {
-  const file = env['AWS_WEB_IDENTITY_TOKEN_FILE'] ?? settings.get('web_identity_token_file') ?? '';
-  const role = env['AWS_ROLE_ARN'] ?? settings.get('role_arn') ?? '';
+const fromWebIdentity: Source = async ({ env, isExplicit, profile: { settings }, region }, caller) => {
+  // Every pod with a service account has the variables: they must not win over the profile that was asked for.
+  const given: Env = isExplicit ? {} : env;
+  const file = given['AWS_WEB_IDENTITY_TOKEN_FILE'] ?? settings.get('web_identity_token_file') ?? '';
+  const role = given['AWS_ROLE_ARN'] ?? settings.get('role_arn') ?? '';
   if (file === '' || role === '') return null;
-  const session = env['AWS_ROLE_SESSION_NAME'] ?? settings.get('role_session_name') ?? `holdfast-${caller.clock.now()}`;
+  const session = given['AWS_ROLE_SESSION_NAME'] ?? settings.get('role_session_name') ?? `holdfast-${caller.clock.now()}`;
   const url = env['AWS_ENDPOINT_URL_STS'] ?? `https://sts.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
   const form = new URLSearchParams({
     Action: 'AssumeRoleWithWebIdentity',
