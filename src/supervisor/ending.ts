@@ -106,7 +106,7 @@ async function flush(options: EndingOptions, first: FlushDecision, over: AbortSi
     outcome,
     step: life.measured.lastGoodStep,
     tookMs,
-    predictedMs: decision.numbers.medianMs,
+    predictedMs: decision.numbers.measured ? decision.numbers.medianMs : null,
     leftMs,
     sentence,
   });

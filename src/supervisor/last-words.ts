@@ -33,7 +33,7 @@ export function writeEnd(ended: Ended, end: RunEnd, flush: FlushOutcome): RunExi
     exitCode: exit.code,
     end: exit.kind,
     cause: notices.first?.cause ?? null,
-    accelerators: null,
+    accelerators: life.worldSize,
     ...facts,
   });
   leave(ended, { provisional: false, exitCode: exit.code, end: exit.kind, trainer, flush, sentence: exit.sentence });
@@ -67,7 +67,7 @@ function leave(ended: Ended, words: Pick<TerminationMessage, 'provisional' | 'ex
     atMs: store.clock.now(),
     cause: notices.first?.cause ?? null,
     deadlineMs: notices.deadline?.deadlineMs ?? null,
-    accelerators: null,
+    accelerators: ended.life.worldSize,
     ...factsOf(ended, words.end === 'finished'),
     ...words,
   });

@@ -72,6 +72,7 @@ export class Life implements SdkListener, SaveEvents {
   #isTold = false;
   readonly #attached = Promise.withResolvers<void>();
   readonly #hasFinished = Promise.withResolvers<void>();
+  #worldSize: number | null = null;
   #hasToldWorld = false;
   #older: OlderCheckpoints;
   #tookStep: number | null = null;
@@ -111,6 +112,11 @@ export class Life implements SdkListener, SaveEvents {
   /** The trainer said that the run is finished. */
   get saidFinished(): boolean {
     return this.#finishedMs !== null;
+  }
+
+  /** Of the ranks that have attached last; null: none ever has. Each is taken for one accelerator. */
+  get worldSize(): number | null {
+    return this.#worldSize;
   }
 
   /** When it said so; of the monotonic clock. */
@@ -158,6 +164,7 @@ export class Life implements SdkListener, SaveEvents {
 
   #welcome(rank: Rank, resume: Resume | null): void {
     if (!this.ranks.all.includes(rank)) return;
+    this.#worldSize = rank.world;
     const { store, attempt, options, book, stage } = this.#life;
     const everySteps = options.cadence.kind === 'steps' ? options.cadence.everySteps : null;
     rank.send({

@@ -7,6 +7,7 @@ import { HoldfastError } from '../core/errors.ts';
 import type { RunEnd } from '../domain/exit-contract.ts';
 import { RESERVE_MS } from '../domain/flush-decision.ts';
 import { bounded } from './bounded.ts';
+import { beside } from './beside.ts';
 import type { Book } from './book.ts';
 import { keepCadence } from './cadence-keeper.ts';
 import { endTrainer, type FlushOutcome } from './ending.ts';
@@ -134,9 +135,9 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     recordStart(live, prepared);
     const watch = await prepareWatch(live, { attempt: prepared.attempt, measured: life.measured, onSafe, onFenced: fenced.resolve });
     const trainer = await startTrainer(live, prepared);
-    watcher = watch?.(trainer) ?? null;
+    watcher = beside(book, () => watch?.(trainer) ?? null);
     Object.assign(current, { life, trainer });
-    if (leads(options)) live.shipping?.begin(store);
+    if (leads(options)) beside(book, () => live.shipping?.begin(store));
     const cadence = { cadence: options.cadence, clock: store.clock, book, signal: stop.signal };
     // Of several nodes the first says when: a save that one node asks for is made on all of them.
     // A trainer whose framework saves by itself keeps its own time, unless it speaks with us after all.

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lastGood } from '../../src/checkpoint/store/last-good.ts';
 import { readRun } from '../../src/checkpoint/store/store.ts';
+import { readLedger } from '../../src/ledger/reader.ts';
 import { ROOT } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
@@ -57,6 +58,8 @@ describe('all ranks of a node under one supervisor', () => {
     await first.line(/^ready/);
     first.signal('SIGTERM');
     expect(await first.ended).toMatchObject({ code: 143, stderr: expect.stringContaining('sealed step') as string });
+    const ends = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'attempt-ended' ? [event] : []));
+    expect(ends).toMatchObject([{ end: 'interrupted', accelerators: WORLD }]);
     const step = await goodStep(dir);
     const second = await new Supervised({ args: ['--dir', dir], command: trainer(step + 300) }).ended;
     expect([second.code, finishedLines(second.stdout)]).toEqual([0, finishedAfter(step + 300)]);
