@@ -7,11 +7,22 @@ import type { Life } from './life.ts';
 import type { Notices } from './notices.ts';
 
 export interface FlushWatch {
-  readonly life: Life;
-  readonly store: OpenStore;
-  readonly notices: Notices;
-  readonly book: Book;
+  readonly life: {
+    readonly desk: Pick<Life['desk'], 'progress'>;
+    readonly measured: Pick<Life['measured'], 'lastBytes' | 'seal'>;
+  };
+  readonly store: Pick<OpenStore, 'clock'>;
+  readonly notices: Pick<Notices, 'deadline'>;
+  readonly book: Pick<Book, 'say' | 'record'>;
   readonly signal: AbortSignal;
+  /** How many bytes lie in a folder. */
+  readonly weigh?: (folder: string) => Promise<number>;
+}
+
+/** When the folder that the ranks write into was last seen empty; of the monotonic clock. */
+interface Empty {
+  readonly folder: string;
+  readonly atMs: number;
 }
 
 const LOOK_MS = 100;
@@ -24,9 +35,13 @@ const LEAST_SHARE = 0.05;
  */
 export async function untilHopeless(watch: FlushWatch): Promise<void> {
   const { store, book, signal } = watch;
+  let empty = null as Empty | null;
   for (;;) {
     await store.clock.sleep(LOOK_MS, { signal });
-    const sentence = await judge(watch);
+    const seen = await look(watch);
+    // Ranks wait for each other before the first byte, which says nothing about how fast they write.
+    if (seen !== null && seen.folder !== null && seen.bytesDone === 0) empty = { folder: seen.folder, atMs: store.clock.monotonic() };
+    const sentence = seen === null ? null : judge(watch, seen, empty?.folder === seen.folder ? empty.atMs : seen.sinceMs);
     if (sentence === null) continue;
     book.say(sentence);
     book.record({ kind: 'note', level: 'warning', code: null, sentence });
@@ -34,20 +49,31 @@ export async function untilHopeless(watch: FlushWatch): Promise<void> {
   }
 }
 
+interface Seen {
+  /** Where the ranks write; null: it is being sealed. */
+  readonly folder: string | null;
+  readonly sinceMs: number;
+  readonly bytesDone: number;
+  readonly bytesTotal: number;
+}
+
+/** How far the save that goes on has come; null when none does. */
+async function look({ life: { desk, measured }, weigh = bytesBelow }: FlushWatch): Promise<Seen | null> {
+  const { progress } = desk;
+  if (progress === null) return null;
+  const { sinceMs } = progress;
+  if (progress.kind === 'sealing') return { folder: null, sinceMs, bytesDone: progress.done, bytesTotal: progress.total };
+  return { folder: progress.folder, sinceMs, bytesDone: await weigh(progress.folder), bytesTotal: measured.lastBytes ?? 0 };
+}
+
 /** Why it has to be given up, or null. */
-async function judge({ life, store, notices }: FlushWatch): Promise<string | null> {
-  const { desk, measured } = life;
-  const { deadline } = notices;
-  const progress = desk.progress;
-  if (deadline === null || progress === null) return null;
-  const isSealing = progress.kind === 'sealing';
-  const [bytesDone, bytesTotal] = isSealing
-    ? [progress.done, progress.total]
-    : [await bytesBelow(progress.folder), measured.lastBytes ?? 0];
-  if (bytesTotal <= 0 || (!isSealing && bytesDone < bytesTotal * LEAST_SHARE)) return null;
+function judge({ life, store, notices: { deadline } }: FlushWatch, seen: Seen, sinceMs: number): string | null {
+  const { bytesDone, bytesTotal } = seen;
+  const isSealing = seen.folder === null;
+  if (deadline === null || bytesTotal <= 0 || (!isSealing && bytesDone < bytesTotal * LEAST_SHARE)) return null;
   const nowMs = store.clock.now();
-  const startedMs = nowMs - (store.clock.monotonic() - progress.sinceMs);
-  const afterMs = isSealing ? 0 : (measured.seal?.p95Ms ?? 0);
+  const startedMs = nowMs - (store.clock.monotonic() - sinceMs);
+  const afterMs = isSealing ? 0 : (life.measured.seal?.p95Ms ?? 0);
   const decision = decideAbandon({ nowMs, deadlineMs: deadline.deadlineMs, startedMs, bytesDone, bytesTotal, afterMs });
   return decision.abandon ? decision.sentence : null;
 }
