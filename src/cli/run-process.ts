@@ -1,5 +1,6 @@
 import { realClock } from '../core/clock.ts';
-import { EXIT } from '../core/exit-codes.ts';
+import { EXIT, type ExitCode } from '../core/exit-codes.ts';
+import { ignoredSignals, withoutSignals } from '../core/ignored-signals.ts';
 import { COMMANDS } from './commands/index.ts';
 import { printError } from './output/print-error.ts';
 import { runCli } from './run.ts';
@@ -15,5 +16,9 @@ export async function runProcess(): Promise<void> {
     printError(error, { stderr, env, asJson: false, noColor: false });
     process.exit(EXIT.internal);
   });
-  process.exitCode = await runCli(argv.slice(2), { stdout, stderr, env, signals: process, clock: realClock, commands: COMMANDS });
+  const ignored = ignoredSignals(env);
+  // Without a listener they would have their default effect.
+  for (const name of ignored) process.on(name, () => {});
+  const signals = { ...withoutSignals(process, ignored), exit: (code: ExitCode) => process.exit(code) };
+  process.exitCode = await runCli(argv.slice(2), { stdout, stderr, env, signals, clock: realClock, commands: COMMANDS });
 }

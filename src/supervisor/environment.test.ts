@@ -5,9 +5,9 @@ const FACTS = { socket: '/s/sdk', run: 'r', dir: '/run', attempt: 3, resume: nul
 
 describe('the environment of the trainer', () => {
   it('keeps what was there and adds what the trainer may want to know', () => {
-    const env = trainerEnvironment({ PATH: '/bin', HOLDFAST_RESUME_PATH: '/old' }, FACTS);
+    const env = trainerEnvironment({ PATH: '/bin', HOLDFAST_RESUME_PATH: '/old', HOLDFAST_IGNORED_SIGNALS: '1' }, FACTS);
     expect(env).toMatchObject({ PATH: '/bin', HOLDFAST_SOCKET: '/s/sdk', HOLDFAST_ATTEMPT: '3', TORCH_ELASTIC_SHUTDOWN_TIMEOUT: '46' });
-    expect([env['HOLDFAST_RESUME_PATH'], env['HOLDFAST_RESUME_STEP']]).toEqual([undefined, undefined]);
+    for (const name of ['RESUME_PATH', 'RESUME_STEP', 'IGNORED_SIGNALS']) expect(env[`HOLDFAST_${name}`]).toBeUndefined();
   });
 
   it('finds the Python package behind everything that was told before', () => {

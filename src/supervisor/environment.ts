@@ -1,3 +1,5 @@
+import { IGNORED_VARIABLE } from '../core/ignored-signals.ts';
+
 /** What the trainer may want to know before it speaks with the supervisor, or instead of it. */
 export interface TrainerFacts {
   readonly socket: string;
@@ -24,6 +26,8 @@ export function trainerEnvironment(env: Environment, facts: TrainerFacts): Envir
     HOLDFAST_RESUME_PATH: resume?.path,
     HOLDFAST_RESUME_STEP: resume === null ? undefined : String(resume.step),
     HOLDFAST_RESUME_SAVE: resume?.save,
+    // Of this process alone: the trainer is in a session of its own, and hears what it is told.
+    [IGNORED_VARIABLE]: undefined,
     HOLDFAST_SOCKET: facts.socket,
     HOLDFAST_RUN: facts.run,
     HOLDFAST_DIR: facts.dir,

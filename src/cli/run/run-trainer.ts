@@ -4,6 +4,7 @@ import { parseBytes } from '../../core/bytes.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Millis, parseDuration } from '../../core/duration.ts';
 import { HoldfastError } from '../../core/errors.ts';
+import { ignoredSignals, withoutSignals } from '../../core/ignored-signals.ts';
 import type { Parsed } from '../../core/parsed.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { createRng, randomSeed } from '../../core/rng.ts';
@@ -63,8 +64,9 @@ export async function runTrainer({ values, command, env, clock, takeSignals, say
   const shout = (text: string): void => void process.stderr.write(`holdfast: ${text}\n`);
   const onDefect = (error: Error): void => shout(`error INTERNAL: ${error.message}; training goes on`);
   process.on('uncaughtException', onDefect);
+  const hub = withoutSignals(process, ignoredSignals(env));
   try {
-    return await supervise(options, { clock, rng: createRng(randomSeed()), hub: process, say, shout, takeSignals });
+    return await supervise(options, { clock, rng: createRng(randomSeed()), hub, say, shout, takeSignals });
   } finally {
     process.off('uncaughtException', onDefect);
   }
