@@ -1,7 +1,8 @@
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { getAsset, getAssetKeys } from 'node:sea';
+import { makeFolders } from '../core/make-folders.ts';
 
 /** Assets that belong together are unpacked together, below one folder of their name. */
 const GROUPS = ['python', 'examples', 'native'] as const;
@@ -56,7 +57,7 @@ function homeCache(): string | null {
 }
 
 function unpackAt(group: Group, place: string, name: string): string {
-  mkdirSync(place, { recursive: true, mode: 0o700 });
+  makeFolders(place, 0o700);
   assertPrivate(place);
   const root = join(place, name);
   if (isThere(root)) return root;
@@ -65,7 +66,7 @@ function unpackAt(group: Group, place: string, name: string): string {
     for (const key of getAssetKeys()) {
       if (!key.startsWith(`${group}/`)) continue;
       const file = join(unfinished, key);
-      mkdirSync(dirname(file), { recursive: true });
+      makeFolders(dirname(file));
       writeFileSync(file, Buffer.from(getAsset(key)));
     }
     chmodSync(unfinished, 0o755);

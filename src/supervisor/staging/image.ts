@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { isObject, parseJson } from '../../checkpoint/json.ts';
 import { isCount, readIdentity, type SaveIdentity } from '../../checkpoint/store/manifest.ts';
 import { isDead, isSeenAlive } from '../../checkpoint/store/process-identity.ts';
+import { makeFolders } from '../../core/make-folders.ts';
 import { readText } from '../../core/read-text.ts';
 import { whyNotOurs } from './stage-folder.ts';
 
@@ -44,7 +45,7 @@ export function makeImage(stage: string, identity: SaveIdentity, { ranks, owner,
   const data = join(folder, DATA);
   const { run, attempt, save, step, worldSize } = identity;
   // Whoever tidies up may have taken the empty folder of the run away a moment ago.
-  mkdirSync(folder, { mode: 0o700, recursive: true });
+  makeFolders(folder, 0o700);
   if (owner !== null) writeFileSync(join(folder, `${OWNER}${owner}`), '');
   const home = { dir, mounts: ownMounts() };
   writeFileSync(join(folder, FACTS), `${JSON.stringify({ schema: SCHEMA, run, attempt, save, step, worldSize, ranks, ...home })}\n`);
