@@ -8,6 +8,7 @@ import { MANIFEST_NAME } from '../../src/checkpoint/store/layout.ts';
 import { beginSave, writeReceipt } from '../../src/checkpoint/store/save.ts';
 import { openRun, type OpenStore, readRun } from '../../src/checkpoint/store/store.ts';
 import { type SaveName, wholeOf, writeRank } from './checkpoint-bytes.ts';
+import { looseDifferences, looseHalves } from './loose-files.ts';
 import { readTree } from './model/tree.ts';
 import { sealedOnDisk } from './writers/sealed-on-disk.ts';
 
@@ -51,7 +52,9 @@ export async function resume(run: string, bytes = 64): Promise<{ readonly key: s
   const { checkpoint } = await lastGood(readRun(run, { bootId: BOOT, owner: null }));
   if (checkpoint === null) return { key: null, faults: [] };
   const { attempt, step, worldSize } = checkpoint.manifest;
-  return { key: `${attempt}/${step}`, faults: differences(checkpoint.path, { attempt, step, worldSize, bytes }) };
+  const { kind, root, name, path } = checkpoint;
+  const faults = kind === 'files' ? looseDifferences(root, name, step, bytes) : differences(path, { attempt, step, worldSize, bytes });
+  return { key: `${attempt}/${step}`, faults };
 }
 
 /** How a checkpoint on disk differs from what that save wrote, byte by byte. */
@@ -75,8 +78,9 @@ export function halves(
 ): string[] {
   const names = readdirSync(run).filter((name) => name.startsWith('step-') && name !== except);
   const sealed = sealedOnDisk(run);
-  return names.flatMap((name) => {
+  const folders = names.flatMap((name) => {
     const found = sealed.find(({ path }) => path === join(run, name));
     return found === undefined ? [`${name} has no seal`] : differences(found.path, { ...found, bytes }).map((fault) => `${name}: ${fault}`);
   });
+  return [...folders, ...looseHalves(run, { except, bytes })];
 }

@@ -33,7 +33,7 @@ describe.skipIf(SELF === null)('a grave', () => {
     try {
       const alive = ownerOf(child.pid, beginningOf(child.pid));
       const dead = ownerOf(spawnSync('true').pid, '1');
-      for (const owner of [alive, dead, 'another-boot.1.1.1', null]) digGrave({ ...run.store, owner }, 'save');
+      for (const owner of [alive, dead, 'another-boot.1.1.1', null]) digGrave({ ...run.store, owner }, 'save', 'directory');
       mkdirSync(join(run.path, '.holdfast/trash/made-by-an-older-version'));
       emptyTrash(run.store);
       expect(trashOf(run.store)).toEqual([expect.stringContaining(alive)]);
@@ -45,7 +45,7 @@ describe.skipIf(SELF === null)('a grave', () => {
   it('gives back a checkpoint that it was not dug for', async () => {
     using run = testRun();
     await sealSteps(run.store, 'g', 1, 2);
-    const grave = digGrave(run.store, 'the save that had this name before');
+    const grave = digGrave(run.store, 'the save that had this name before', 'directory');
     renameSync(join(run.path, 'step-2'), join(grave, 'step-2'));
     emptyTrash(run.store);
     expect(trashOf(run.store)).toEqual([]);
@@ -55,7 +55,7 @@ describe.skipIf(SELF === null)('a grave', () => {
   it('keeps what it was not dug for where its name is taken by now', async () => {
     using run = testRun();
     await sealSteps(run.store, 'g', 1);
-    const grave = digGrave(run.store, 'the save that had this name before');
+    const grave = digGrave(run.store, 'the save that had this name before', 'directory');
     renameSync(join(run.path, 'step-1'), join(grave, 'step-1'));
     mkdirSync(join(run.path, 'step-1'));
     emptyTrash(run.store);
@@ -66,7 +66,7 @@ describe.skipIf(SELF === null)('a grave', () => {
     using run = testRun();
     await sealSteps(run.store, 'g', 1);
     const { manifest } = findSealed(run.store, '1');
-    renameSync(join(run.path, 'step-1'), join(digGrave(run.store, manifest.save), 'step-1'));
+    renameSync(join(run.path, 'step-1'), join(digGrave(run.store, manifest.save, 'directory'), 'step-1'));
     const calls: string[] = [];
     const fs = {
       ...realFs,

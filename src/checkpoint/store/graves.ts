@@ -7,7 +7,7 @@ import { at } from './layout.ts';
 import { moveBack } from './move-out.ts';
 import { type Orphans, orphansOf, takeOrphans } from './orphans.ts';
 import { isSeenAlive } from './process-identity.ts';
-import { readSeals } from './read-seals.ts';
+import { type FoundSeal, readSeals } from './read-seals.ts';
 import type { Store } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
 
@@ -29,10 +29,15 @@ function digestOf(save: string): string {
   return createHash('sha256').update(save).digest('hex').slice(0, 16);
 }
 
-/** Makes a grave for a checkpoint, named by its save. */
-export function digGrave(store: Store, save: string): string {
-  const grave = at.store(store.path, 'trash', graveName(store, digestOf(save)));
-  store.fs.mkdir(grave);
+/**
+ * Makes a grave for a checkpoint, named by its save. For one that goes name by name it is there for good first: what lies in it tells of what is
+ * still to come.
+ */
+export function digGrave(store: Store, save: string, kind: FoundSeal['kind']): string {
+  const { fs, path } = store;
+  const grave = at.store(path, 'trash', graveName(store, digestOf(save)));
+  fs.mkdir(grave);
+  if (kind === 'files') fs.fsyncFolder(at.store(path, 'trash'));
   return grave;
 }
 
@@ -65,10 +70,22 @@ export async function finishDeletions(store: Store, options: CheckOptions = {}):
   const unknown = new Set<string>();
   for (const name of abandoned(store)) {
     const orphans = orphansIn(store, name);
-    const grave = at.store(store.path, 'trash', name);
-    if (orphans !== null && !(await takeOrphans(store, grave, orphans, options))) unknown.add(name);
+    if (orphans !== null && !(await followTo(store, name, orphans, options))) unknown.add(name);
   }
   empty(store, (name) => !unknown.has(name));
+}
+
+/** Whoever moved the seal may have died before its syncs: after a crash there must be no seal without its files. */
+async function followTo(store: Store, name: string, orphans: Orphans, options: CheckOptions): Promise<boolean> {
+  const { fs, path } = store;
+  const trash = at.store(path, 'trash');
+  try {
+    fs.fsyncFolder(trash);
+    fs.fsyncFolder(path);
+    return await takeOrphans(store, at.store(path, 'trash', name), orphans, options);
+  } catch (thrown) {
+    throw storeError(thrown, 'empty', trash);
+  }
 }
 
 function empty(store: Store, mayGo: (name: string) => boolean): void {

@@ -118,7 +118,7 @@ function discard(store: Store, checkpoint: SealedCheckpoint): boolean {
 function moveToGrave(store: Store, checkpoint: SealedCheckpoint): string | null {
   const { fs } = store;
   for (let tries = 0; tries < MAX_GRAVES; tries++) {
-    const grave = digGrave(store, checkpoint.manifest.save);
+    const grave = digGrave(store, checkpoint.manifest.save, checkpoint.kind);
     if (moveOut(store, checkpoint, grave)) return grave;
     removeTree(fs, grave);
     if (fs.stat(checkpoint.manifestFile) === null) break;

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Everything below a folder: relative path to the bytes of a file, or null for a folder. Parents stand before their children. */
@@ -18,12 +18,19 @@ export function readTree(root: string): Tree {
   return tree;
 }
 
+/** No change is younger than another: what of a time survives is not what is looked at. */
+const WHEN = new Date('2020-01-01');
+
 /** Writes the tree into a folder that is not there yet. */
 export function materialise(tree: Tree, root: string): void {
   mkdirSync(root);
   for (const [path, content] of tree) {
-    if (content === null) mkdirSync(join(root, path));
-    else writeFileSync(join(root, path), content);
+    const target = join(root, path);
+    if (content === null) mkdirSync(target);
+    else {
+      writeFileSync(target, content);
+      utimesSync(target, WHEN, WHEN);
+    }
   }
 }
 

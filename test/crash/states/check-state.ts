@@ -27,6 +27,7 @@ async function faultsOnDisk(scenario: Scenario, promises: ReadonlySet<string>, f
   const faults = [...half, ...damages, ...(scenario.alsoHolds?.(folder, promises) ?? [])];
   const allowed = scenario.allowed(promises);
   if (!allowed.includes(key)) faults.push(`resume found ${key ?? 'nothing'}, not ${allowed.map((one) => one ?? 'nothing').join(' or ')}`);
+  faults.push(...((await scenario.again?.(folder)) ?? []));
   const next = await saveSteps(openWith(realFs, folder, 'next'), 'a gang that comes later', [NEXT_STEP]);
   const after = await resume(folder);
   if (after.key !== `${next.attempt}/${NEXT_STEP}`) faults.push(`after a further save resume found ${after.key ?? 'nothing'}`);

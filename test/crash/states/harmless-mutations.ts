@@ -8,6 +8,7 @@ export const HARMLESS: readonly { readonly because: string; readonly mutations: 
       'swap sync-file .holdfast/last-good.json.ID.tmp with rename .holdfast/last-good.json.ID.tmp -> .holdfast/last-good.json',
       'swap sync-folder RUN with write .holdfast/last-good.json.ID.tmp',
       'swap sync-folder checkpoint-N with write .holdfast/last-good.json.ID.tmp',
+      'swap sync-folder export with write .holdfast/last-good.json.ID.tmp',
     ],
   },
   {
@@ -22,6 +23,8 @@ export const HARMLESS: readonly { readonly because: string; readonly mutations: 
       'swap sync-folder .holdfast with rename STAGED -> .holdfast/trash/GRAVE',
       'swap rmdir STAGED with sync-folder checkpoint-N',
       'swap write STAGED/data/ranks/N.json with sync-file STAGED/data/shard-N.dat',
+      'swap rmdir STAGED with sync-folder RUN',
+      'swap rmdir STAGED with sync-folder export',
     ],
   },
   {
@@ -61,25 +64,44 @@ export const HARMLESS: readonly { readonly because: string; readonly mutations: 
       'drop sync-folder .holdfast/trash/GRAVE',
       'swap rename step-N -> .holdfast/quarantine/step-N/step-N with sync-folder .holdfast/quarantine/step-N',
       'swap sync-folder .holdfast/trash/GRAVE with unlink .holdfast/trash/GRAVE/step-N/holdfast.manifest.json',
+      'drop sync-folder .holdfast/quarantine/ckpt-N',
+      'drop sync-folder .holdfast/quarantine/model-N.dat',
+      'swap rename ckpt-N.index -> .holdfast/quarantine/ckpt-N/ckpt-N.index with sync-folder .holdfast/quarantine/ckpt-N',
+      'swap rename model-N.dat -> .holdfast/quarantine/model-N.dat/model-N.dat with sync-folder .holdfast/quarantine/model-N.dat',
+      'swap sync-folder .holdfast/trash/GRAVE with unlink .holdfast/trash/GRAVE/ckpt-N.data-N',
+      'swap sync-folder .holdfast/trash/GRAVE with unlink .holdfast/trash/GRAVE/model-N.dat',
+      'swap rename export/ckpt-N.data-N -> ckpt-N.data-N with sync-folder export',
+      'swap rename export/model-N.dat -> model-N.dat with sync-folder export',
+      'swap rename export/ckpt-N.holdfast.json -> ckpt-N.holdfast.json with sync-folder RUN',
+      'swap rename export/model-N.dat.holdfast.json -> model-N.dat.holdfast.json with sync-folder RUN',
     ],
   },
   {
     because: 'what is left in the trash or in an emptied entry of the quarantine is nobody’s checkpoint; a later prune takes it away',
     mutations: [
-      'drop sync-folder .holdfast/trash',
       'swap rmdir .holdfast/trash/GRAVE with sync-folder .holdfast/trash',
       'swap sync-folder .holdfast/trash with mkdir .holdfast/trash/GRAVE',
       'swap rmdir .holdfast/quarantine/step-N with sync-folder .holdfast/quarantine',
+      'swap rmdir .holdfast/quarantine/ckpt-N with sync-folder .holdfast/quarantine',
+      'swap rmdir .holdfast/quarantine/model-N.dat with sync-folder .holdfast/quarantine',
       'swap sync-folder RUN with unlink .holdfast/quarantine/step-N/reason.json',
     ],
   },
   {
     because: 'the reason is synced again, by the sync of its entry, before the bad checkpoint comes to lie beside it',
-    mutations: ['swap sync-folder .holdfast/quarantine/.tmp-ID with rename .holdfast/quarantine/.tmp-ID -> .holdfast/quarantine/step-N'],
+    mutations: [
+      'swap sync-folder .holdfast/quarantine/.tmp-ID with rename .holdfast/quarantine/.tmp-ID -> .holdfast/quarantine/ckpt-N',
+      'swap sync-folder .holdfast/quarantine/.tmp-ID with rename .holdfast/quarantine/.tmp-ID -> .holdfast/quarantine/model-N.dat',
+      'swap sync-folder .holdfast/quarantine/.tmp-ID with rename .holdfast/quarantine/.tmp-ID -> .holdfast/quarantine/step-N',
+    ],
   },
   {
-    because: 'a torn manifest in the folder of another tool’s checkpoint is no seal, and nothing was promised yet',
-    mutations: ['swap sync-file STAGED/manifest with rename STAGED/manifest -> checkpoint-N/holdfast.manifest.json'],
+    because: 'a torn manifest in, or beside, the checkpoint of another tool in the run’s folder is no seal, and nothing was promised yet',
+    mutations: [
+      'swap sync-file STAGED/manifest with rename STAGED/manifest -> checkpoint-N/holdfast.manifest.json',
+      'swap sync-file STAGED/manifest with rename STAGED/manifest -> ckpt-N.holdfast.json',
+      'swap sync-file STAGED/manifest with rename STAGED/manifest -> model-N.dat.holdfast.json',
+    ],
   },
   {
     because: 'a new folder next to it is not looked at before it gets its own final name',
@@ -87,11 +109,49 @@ export const HARMLESS: readonly { readonly because: string; readonly mutations: 
       'swap sync-folder RUN with mkdir .holdfast/attempts/.tmp-ID',
       'swap sync-folder RUN with mkdir .holdfast/trash/GRAVE',
       'swap sync-folder RUN with mkdir STAGED',
+      'swap sync-folder export with mkdir STAGED',
       'swap sync-folder RUN with write .holdfast/rollback.json.ID.tmp',
     ],
   },
   {
     because: 'the identity of a run is promised with its first attempt, and starting that syncs the folder of the run again',
     mutations: ['swap rename .tmp-holdfast-ID -> .holdfast with sync-folder RUN'],
+  },
+  {
+    because: 'what comes from elsewhere is durable there when the scenario begins; that its syncs are needed is shown by the seal in place',
+    mutations: [
+      'drop sync-file export/ckpt-N.data-N',
+      'drop sync-file export/ckpt-N.index',
+      'drop sync-file export/model-N.dat',
+      'swap write ckpt-N.index with sync-file ckpt-N.data-N',
+    ],
+  },
+  {
+    because:
+      'the record of what is moved was made durable before, by the same sync of whoever made it: this one is for one who was killed before that',
+    mutations: [
+      'swap sync-folder export with rename export/ckpt-N.data-N -> ckpt-N.data-N',
+      'swap sync-folder export with rename export/ckpt-N.index -> ckpt-N.index',
+      'swap rename ckpt-N.data-N -> .holdfast/trash/GRAVE/ckpt-N.data-N with sync-folder .holdfast/trash',
+      'swap rename model-N.dat.holdfast.json -> .holdfast/trash/GRAVE/model-N.dat.holdfast.json with sync-folder .holdfast/trash',
+    ],
+  },
+  {
+    because:
+      'its seal was gone for good before: of files without one, what comes back is deleted by the next prune, while the grave still names them',
+    mutations: [
+      'swap sync-folder RUN with unlink .holdfast/trash/GRAVE/ckpt-N.data-N',
+      'swap sync-folder RUN with unlink .holdfast/trash/GRAVE/model-N.dat',
+    ],
+  },
+  {
+    because:
+      'what is bad stays so, whichever of its parts has come to quarantine: the seal without its files follows them, and both come back together',
+    mutations: [
+      'swap rename ckpt-N.holdfast.json -> .holdfast/quarantine/ckpt-N/ckpt-N.holdfast.json with sync-folder RUN',
+      'swap rename model-N.dat.holdfast.json -> .holdfast/quarantine/model-N.dat/model-N.dat.holdfast.json with sync-folder RUN',
+      'swap sync-folder RUN with rename ckpt-N.data-N -> .holdfast/quarantine/ckpt-N/ckpt-N.data-N',
+      'swap sync-folder RUN with rename model-N.dat -> .holdfast/quarantine/model-N.dat/model-N.dat',
+    ],
   },
 ];

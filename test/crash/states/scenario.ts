@@ -22,6 +22,8 @@ export interface Scenario {
   readonly allowed: (promises: ReadonlySet<string>) => readonly Key[];
   /** What else must hold in a run's folder after a crash; gives the faults. */
   readonly alsoHolds?: (run: string, promises: ReadonlySet<string>) => readonly string[];
+  /** Does the same again, as somebody would after a crash; gives what is wrong then. */
+  readonly again?: (run: string) => Promise<readonly string[]>;
 }
 
 /** A folder in memory where there is one: states are made and thrown away by the thousand. */

@@ -1,6 +1,7 @@
+import { LOOSE_SCENARIOS } from './loose-scenarios.ts';
 import { OTHER_SCENARIOS } from './other-scenarios.ts';
 import { SAVE_SCENARIOS } from './save-scenarios.ts';
 import type { Scenario } from './scenario.ts';
 
 /** Everything that the protocol does to a run. */
-export const SCENARIOS: readonly Scenario[] = [...SAVE_SCENARIOS, ...OTHER_SCENARIOS];
+export const SCENARIOS: readonly Scenario[] = [...SAVE_SCENARIOS, ...OTHER_SCENARIOS, ...LOOSE_SCENARIOS];

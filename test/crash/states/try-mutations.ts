@@ -45,8 +45,9 @@ function normalise(name: string): string {
     .replaceAll(/ID~[0-9a-f]*~ID~\d+/g, 'GRAVE')
     .replaceAll(/\.holdfast\/attempts\/\d+\/staging\/ID/g, 'STAGED')
     .replaceAll(/(attempts|fenced|ranks)\/\d+/g, '$1/N')
-    .replaceAll(/(rank|shard|checkpoint)-\d+/g, '$1-N')
+    .replaceAll(/(rank|shard|checkpoint|model|ckpt)-\d+/g, '$1-N')
     .replaceAll(/step-\d+(-a\d+)?/g, 'step-N')
+    .replaceAll(/data-\d{5}-of-\d{5}/g, 'data-N')
     .replaceAll(/sync-folder (?= with|$)/g, 'sync-folder RUN')
     .trim();
 }
