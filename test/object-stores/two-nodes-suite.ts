@@ -1,3 +1,4 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { ObjectStore } from '../../src/checkpoint/ship/backend.ts';
@@ -9,6 +10,7 @@ import { scan } from '../../src/checkpoint/store/scan.ts';
 import { readRun } from '../../src/checkpoint/store/store.ts';
 import { realClock } from '../../src/core/clock.ts';
 import { HoldfastError } from '../../src/core/errors.ts';
+import { safetensorsFile } from '../support/make-safetensors.ts';
 import { MEMORY, tempFolder } from '../support/temp-folder.ts';
 import { openAt, type Place } from './ship-place.ts';
 import { digests, runHoldfast } from './ship-process.ts';
@@ -137,6 +139,32 @@ export function twoNodesSuite(place: () => Place): void {
     expect(digests(join(older, name))).toEqual(digests(join(newer, 'step-200')));
     expect(JSON.parse((await runHoldfast(['fetch', url, older, '--json'], env)).stdout)).toMatchObject({ name, state: 'already' });
     expect((await runHoldfast(['resume', older, '--look-only'], env)).stdout.trim()).toBe(join(older, name));
+  });
+
+  it('a single file whose name another has is fetched as the single file that it was', async () => {
+    using folder = tempFolder(MEMORY);
+    const { url, env } = fresh();
+    const [run, back] = [join(folder.path, 'run'), join(folder.path, 'back')];
+    const [file, seal] = ['last.safetensors', 'last.safetensors.holdfast.json'];
+    mkdirSync(run);
+    // As a framework does that writes over its last checkpoint.
+    for (const [step, size] of [
+      [1, 1000],
+      [2, 1200],
+    ] as const) {
+      for (const name of [file, seal]) rmSync(join(run, name), { force: true });
+      writeFileSync(join(run, file), safetensorsFile({ weight: size }));
+      expect((await runHoldfast(['seal', join(run, file), '--step', String(step), '--accept', 'weights'], env)).code).toBe(0);
+      expect((await runHoldfast(['ship', run, url], env)).code).toBe(0);
+    }
+    const fetched = await runHoldfast(['fetch', url, back, '--json'], env);
+    expect(JSON.parse(fetched.stdout)).toMatchObject({
+      name: file,
+      copy: expect.stringMatching(/^last\.safetensors-[0-9a-f]{8}$/) as string,
+      step: 2,
+    });
+    for (const name of [file, seal]) expect(readFileSync(join(back, name)).equals(readFileSync(join(run, name)))).toBe(true);
+    expect((await runHoldfast(['resume', back, '--look-only'], env)).stdout.trim()).toBe(join(back, file));
   });
 
   it('an attempt that is known to be stale sends nothing under a name that another has', async () => {

@@ -1,13 +1,14 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readLedger } from '../../src/ledger/reader.ts';
 import type { EventKind, EventOf } from '../../src/ledger/events.ts';
-import { ROOT, runProcess } from '../support/run-process.ts';
+import { LAUNCHER, ROOT, runProcess } from '../support/run-process.ts';
 import { runCommand } from '../support/run-command.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { killHard, trainerPid } from '../support/trainer-process.ts';
 
 const EXAMPLE = join(ROOT, 'examples/stdlib/train.py');
 const BULKY = join(ROOT, 'test/support/trainers/bulky.py');
@@ -133,6 +134,62 @@ describe('a run that ships', PATIENT, () => {
     expect((await new Supervised({ args: ['--dir', other, '--every', '20steps'], command: short }).ended).code).toBe(0);
     const { code, stdout, stderr } = await new Supervised({ args: ['--dir', other, '--ship', `file://${remote}`], command: short }).ended;
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining('REMOTE_CONFLICT') as string });
+  });
+});
+
+describe('a run whose node is gone', PATIENT, () => {
+  /** Checkpoints of the steps 100 and 200, and a copy of each. */
+  async function shippedRun(folder: string): Promise<{ dir: string; remote: string; args: string[]; command: string[]; end: string }> {
+    const [dir, remote] = [join(folder, 'run'), join(folder, 'copies')];
+    const command = ['python3', EXAMPLE, '300', '0.002'];
+    const args = ['--dir', dir, '--ship', `file://${remote}`, '--every', '100steps'];
+    const { code, stdout } = await new Supervised({ args, command }).ended;
+    expect(code).toBe(0);
+    // A copy that was overtaken by the next one was left out.
+    expect((await runProcess(LAUNCHER, ['ship', dir, `file://${remote}`, '--all'])).code).toBe(0);
+    return { dir, remote, args, command, end: stdout.split('\n').at(-1) ?? '' };
+  }
+
+  it('goes on where somebody has rolled it back to, as soon as any node has started with that', async () => {
+    using folder = tempFolder();
+    const { dir, remote, args, command, end } = await shippedRun(folder.path);
+    expect((await runProcess(LAUNCHER, ['rollback', dir, '--to', '100'])).code).toBe(0);
+    const before = await trainerPid(dir);
+    // It saves nothing, and is killed without a warning: all it leaves is the decision.
+    const first = new Supervised({ args: [...args.slice(0, -1), '1000000steps'], command: LONG_RUN });
+    await first.line(/resuming after step 100/);
+    const pid = await trainerPid(dir, before);
+    first.kill();
+    killHard(pid);
+    await first.ended;
+    expect(pointerOf(remote)).toMatchObject({ attempt: 1, step: 200 });
+    rmSync(dir, { recursive: true });
+
+    const { code, stdout, stderr } = await new Supervised({ args, command }).ended;
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: `from step 101\n${end}`,
+      stderr: expect.stringContaining('rolled back at') as string,
+    });
+    expect(pointerOf(remote)).toMatchObject({ attempt: 4, step: 200 });
+  });
+
+  it('goes on from an older copy when the newest one is bad, and says why', async () => {
+    using folder = tempFolder();
+    const { dir, remote, args, command, end } = await shippedRun(folder.path);
+    const bad = join(remote, 'step-200');
+    const file = readdirSync(bad).find((name) => name !== 'holdfast.manifest.json') ?? '';
+    writeFileSync(join(bad, file), Buffer.alloc(statSync(join(bad, file)).size, 1));
+    rmSync(dir, { recursive: true });
+    const { code, stdout, stderr } = await new Supervised({ args, command }).ended;
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: `from step 101\n${end}`,
+      stderr: expect.stringMatching(/the copy step-200 at .* is no good and stays there.*CHECKSUM_MISMATCH/) as string,
+    });
+    expect(existsSync(join(bad, 'holdfast.manifest.json'))).toBe(true);
+    // What was trained again has a copy of its own beside the bad one, and the pointer names that.
+    expect(pointerOf(remote)).toMatchObject({ step: 200, attempt: 2, name: expect.stringMatching(/^step-200-[0-9a-f]{8}$/) as string });
   });
 });
 

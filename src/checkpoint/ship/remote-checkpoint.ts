@@ -55,7 +55,7 @@ export function isBadCopy(thrown: unknown): thrown is HoldfastError {
 export function notFound(remote: ObjectStore, name: string | null): never {
   throw new HoldfastError('REMOTE_NOT_FOUND', {
     message: `no complete checkpoint ${name === null ? '' : `"${printable(name)}" `}was found at ${printable(remote.url)}`,
-    hint: 'Give the address that was given to holdfast ship. Copies whose manifest is missing were never finished.',
+    hint: 'Give the address that was given to holdfast ship. Copies whose manifest is missing were never finished; those that the run was rolled back from do not count.',
   });
 }
 
