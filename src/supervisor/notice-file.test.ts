@@ -1,6 +1,12 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readNoticeFile } from './notice-file.ts';
+import { tempFolder } from '../../test/support/temp-folder.ts';
+import { VirtualClock } from '../core/clock.ts';
+import { readNoticeFile, watchNoticeFile } from './notice-file.ts';
+import { Notices } from './notices.ts';
+import { Surroundings } from './surroundings.ts';
 
 describe('a notice in a file of annotations', () => {
   it.each([
@@ -9,13 +15,10 @@ describe('a notice in a file of annotations', () => {
     ['holdfast.dev/notice=""', null],
     ['app="x"\nholdfast.dev/notice="suspend"\n', { cause: 'suspend', terminating: true, deadlineMs: null, source: 'watched-file' }],
     [
-      'holdfast.dev/notice="preemption"\nholdfast.dev/deadline="2026-01-01T00:01:00Z"',
-      { cause: 'preemption', deadlineMs: Date.UTC(2026, 0, 1, 0, 1), confidence: 'known' },
+      'holdfast.dev/notice="preemption"\nholdfast.dev/deadline="1970-01-01T00:01:00Z"',
+      { cause: 'preemption', deadlineMs: 60_000, confidence: 'known' },
     ],
-    [
-      'holdfast.dev/notice="save-requested"\nholdfast.dev/deadline="soon"',
-      { cause: 'save-requested', terminating: false, deadlineMs: null },
-    ],
+    ['holdfast.dev/notice="save-requested"\nholdfast.dev/deadline=""', { cause: 'save-requested', terminating: false, deadlineMs: null }],
   ])('%j says %j', (text, notice) => {
     const read = readNoticeFile(text, 1000);
     expect(read.complaints).toEqual([]);
@@ -29,6 +32,17 @@ describe('a notice in a file of annotations', () => {
       complaints: ['holdfast.dev/notice="doomsday" is not a cause that is known'],
     });
   });
+
+  it.each(['soon', '2020-01-01T00:00:00Z', '2300-01-01T00:00:00Z'])(
+    'a deadline that cannot be meant (%s) is told, and not believed',
+    (deadline) => {
+      const read = readNoticeFile(`holdfast.dev/notice="drain"\nholdfast.dev/deadline="${deadline}"`, Date.UTC(2026, 0));
+      expect(read).toMatchObject({
+        notice: { cause: 'drain', deadlineMs: null },
+        complaints: [expect.stringContaining(`holdfast.dev/deadline="${deadline}" is not a time`) as string],
+      });
+    },
+  );
 
   it('a grace that is shorter than what was promised is a limit; one that is none is told', () => {
     expect(readNoticeFile('holdfast.dev/grace="90s"', 0).limits).toEqual([
@@ -53,5 +67,41 @@ describe('a notice in a file of annotations', () => {
 
   it('whatever the file holds, reading it does not fail', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => readNoticeFile(text, 0).complaints.length <= 2));
+  });
+});
+
+describe('a file of annotations that is watched', () => {
+  it('tells of a notice when it comes and when it changes, and not when something else does', async () => {
+    using folder = tempFolder();
+    const path = join(folder.path, 'annotations');
+    const clock = new VirtualClock();
+    const over = new AbortController();
+    const told: string[] = [];
+    const listener = {
+      onNotice: ({ cause }: { readonly cause: string }) => void told.push(cause),
+      onWithdrawn: ({ cause }: { readonly cause: string }) => void told.push(`no ${cause}`),
+    };
+    const surroundings = new Surroundings();
+    const notices = new Notices(clock, { graceMs: 30_000, from: 'option' }, listener, () => surroundings.now());
+    const watching = watchNoticeFile(path, { notices, surroundings, clock, signal: over.signal, complain: (text) => void told.push(text) });
+    const deadline = `holdfast.dev/deadline="${new Date(clock.now() + 90_000).toISOString()}"`;
+    const steps: readonly (readonly [string, readonly string[]])[] = [
+      ['app="a"', []],
+      ['app="a"\nholdfast.dev/notice="pressure"', ['pressure']],
+      ['app="b"\nholdfast.dev/notice="pressure"', []],
+      [`app="b"\nholdfast.dev/notice="pressure"\n${deadline}`, ['pressure']],
+      [`app="c"\nholdfast.dev/notice="pressure"\n${deadline}`, []],
+      [`app="c"\nholdfast.dev/notice="save-requested"\n${deadline}`, ['save-requested', 'no pressure']],
+      ['app="c"', ['no save-requested']],
+      ['app="c"\nholdfast.dev/notice="save-requested"', ['save-requested']],
+      ['app="c"\nholdfast.dev/notice="drain"', ['drain', 'no save-requested']],
+    ];
+    for (const [text, expected] of steps) {
+      writeFileSync(path, text);
+      await clock.advance(1000);
+      expect(told.splice(0)).toEqual(expected);
+    }
+    over.abort();
+    await watching;
   });
 });

@@ -4,6 +4,7 @@ import { formatDuration, parseDuration } from '../core/duration.ts';
 import { excerpt } from '../core/printable.ts';
 import type { GraceLimit, NodeKind } from '../domain/effective-grace.ts';
 import { isCause, makeNotice, type Notice } from '../domain/notice.ts';
+import { instantOf } from './metadata/service.ts';
 import type { Notices } from './notices.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -25,13 +26,15 @@ const NODE_LABELS: readonly { readonly key: string; readonly value: RegExp; read
 /** What the file says; what it does not say is null or empty. */
 export interface FileWord {
   readonly notice: Notice | null;
+  /** The notice as it stands there. Said again, while something else in the file changes, it is no new one. */
+  readonly said: string;
   readonly node: NodeKind | null;
   readonly limits: readonly GraceLimit[];
   /** What nobody knows, as a sentence each. */
   readonly complaints: readonly string[];
 }
 
-const SILENCE: FileWord = { notice: null, node: null, limits: [], complaints: [] };
+const SILENCE: FileWord = { notice: null, said: '', node: null, limits: [], complaints: [] };
 
 export function readNoticeFile(text: string, nowMs: number): FileWord {
   const values = new Map([...text.matchAll(/^([^\s=]+)="((?:[^"\\]|\\.)*)"$/gm)].map(([, key = '', value = '']) => [key, value] as const));
@@ -39,6 +42,7 @@ export function readNoticeFile(text: string, nowMs: number): FileWord {
   const grace = graceOf(values.get(GRACE_KEY) ?? '');
   return {
     notice,
+    said: `${values.get(NOTICE_KEY)} ${values.get(DEADLINE_KEY)}`,
     node: NODE_LABELS.find(({ key, value }) => value.test(values.get(key) ?? ''))?.kind ?? null,
     limits: grace.limits,
     complaints: [complaint, grace.complaint].filter((sentence) => sentence !== null),
@@ -53,9 +57,13 @@ function noticeOf(
   const cause = values.get(NOTICE_KEY) ?? '';
   if (cause === '') return { notice: null, complaint: null };
   if (!isCause(cause)) return { notice: null, complaint: `${NOTICE_KEY}="${excerpt(cause, 40)}" is not a cause that is known` };
-  const deadline = Date.parse(values.get(DEADLINE_KEY) ?? '');
   const facts = { cause, atMs: nowMs, source: 'watched-file' as const };
-  return { notice: makeNotice(Number.isNaN(deadline) ? facts : { ...facts, deadlineMs: deadline }), complaint: null };
+  const deadline = values.get(DEADLINE_KEY) ?? '';
+  if (deadline === '') return { notice: makeNotice(facts), complaint: null };
+  const deadlineMs = instantOf(deadline, nowMs);
+  if (deadlineMs !== null) return { notice: makeNotice({ ...facts, deadlineMs }), complaint: null };
+  const rule = 'is not a time of RFC 3339 between a minute ago and a year from now: the grace counts';
+  return { notice: makeNotice(facts), complaint: `${DEADLINE_KEY}="${excerpt(deadline, 40)}" ${rule}` };
 }
 
 function graceOf(text: string): { readonly limits: readonly GraceLimit[]; readonly complaint: string | null } {
@@ -87,7 +95,7 @@ export async function watchNoticeFile(path: string, { notices, surroundings, clo
       surroundings.noteNode('watched-file', word.node);
       surroundings.noteLimits(word.limits);
       for (const complaint of word.complaints) if (!last.complaints.includes(complaint)) complain(`${path}: ${complaint}`);
-      if (word.notice !== null) notices.add(word.notice);
+      if (word.notice !== null && word.said !== last.said) notices.add(word.notice);
       if (last.notice !== null && last.notice.cause !== word.notice?.cause) notices.withdraw(last.notice);
       last = word;
     }
