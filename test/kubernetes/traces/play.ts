@@ -57,7 +57,7 @@ async function take(
     return `${pathOf(namespace, { apiVersion, kind })}/${history.roles.objectOf(role).metadata.name}`;
   };
   const { api } = cluster;
-  if (step.delete !== undefined) await api.remove(path(step.delete));
+  if (step.delete !== undefined) await api.remove(`${path(step.delete)}?propagationPolicy=${step.propagation ?? 'Background'}`);
   if (step.patch !== undefined) await api.patch(path(step.patch.object), step.patch.with);
   if (step.remove !== undefined) await api.remove(step.remove.path.replace('NAMESPACE', namespace));
   if (step.evict !== undefined) await evict(cluster, path(step.evict), namespace);

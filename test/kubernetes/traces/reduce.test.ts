@@ -15,6 +15,12 @@ it('a trace says what plays have in common, what some had, and what none had', (
   expect(trace.never).toEqual(['pod 1: condition DisruptionTarget', 'pod 1: phase Succeeded']);
 });
 
+it('of an object that only some plays have it is not said what never happened to it', () => {
+  const more = { ...played('pod 2: phase Running'), roles: ['pod 1', 'pod 2'] };
+  expect(reduce(NOTHING_NAMED, [more, played()]).never.filter((text) => text.startsWith('pod 2'))).toEqual([]);
+  expect(reduce(NOTHING_NAMED, [more, more]).never).toContain('pod 2: phase Failed');
+});
+
 it('only pairs that were named have an order, and one that does not hold is refused', () => {
   const plays = [played('a', 'b'), played('b', 'a')];
   expect(reduce(NOTHING_NAMED, plays).order).toEqual([]);

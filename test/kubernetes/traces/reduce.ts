@@ -14,7 +14,7 @@ export interface Trace {
   readonly always: readonly string[];
   /** Seen in some. */
   readonly sometimes: readonly string[];
-  /** Of what such objects may show, seen in none. */
+  /** Of what objects that every play has may show, seen in none. */
   readonly never: readonly string[];
   /** The named pairs whose first came before the second, every time. */
   readonly order: readonly (readonly [string, string])[];
@@ -33,7 +33,9 @@ export function reduce({ title, order, seconds }: Named, plays: readonly Played[
   const sets = plays.map(({ facts }) => new Set(facts.map(({ text }) => text)));
   const all = [...new Set(sets.flatMap((set) => [...set]))].sort();
   const isAlways = (text: string): boolean => sets.every((set) => set.has(text));
-  const vocabulary = vocabularyOf([...new Set(plays.flatMap(({ roles }) => roles))]);
+  // Of an object that only some plays have, the others say nothing.
+  const common = (plays[0]?.roles ?? []).filter((role) => plays.every(({ roles }) => roles.includes(role)));
+  const vocabulary = vocabularyOf(common);
   for (const pair of order) for (const { facts } of plays) mustBeInOrder(pair, facts);
   return {
     title,

@@ -10,6 +10,8 @@ export interface Step {
   /** A fact, as `facts.ts` tells it: `pod 1: ready`. */
   readonly when: string;
   readonly delete?: string;
+  /** What becomes of those whose owner is deleted; by default `Background`. */
+  readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
   readonly evict?: string;
   readonly refusedEviction?: string;
   readonly patch?: { readonly object: string; readonly with: unknown };
