@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runProcess } from '../support/run-process.ts';
@@ -6,13 +6,14 @@ import { tempFolder } from '../support/temp-folder.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { whyNoCluster } from './cluster/facility.ts';
 import { eventually } from './cluster/wait.ts';
-import { EXAMPLES, applyExample, fillExampleImage, provideRuns } from './scenario/example.ts';
+import { EXAMPLES, applyExample, fillExampleImage, imageOf, providePrograms, provideRuns } from './scenario/example.ts';
+import { hostPython } from './scenario/host-trees.ts';
 import { JOBS, PODS, cordon, podsOf, trueConditions } from './scenario/objects.ts';
+import { tellingState } from './scenario/state.ts';
 
 const reason = whyNoCluster();
-const IMAGE = 'holdfast.test/stdlib:1';
-/** So slow that nobody can be too late to interrupt it. */
-const [STEPS, STEP_SECONDS] = ['2000', '0.02'];
+/** As the published patch has it. */
+const STEPS = '2000';
 const TWIN = `from line import TOTAL, Model
 model = Model()
 for step in range(TOTAL): model.train_one_step(step)
@@ -26,44 +27,42 @@ describe.skipIf(reason !== null)(`the example for Kubernetes${reason === null ? 
     folder = tempFolder();
     await fillExampleImage(at('image'), 'stdlib');
     const node = { diskMiB: 1200 };
-    cluster = await startCluster({ nodes: [node, node], images: [{ name: IMAGE, folder: at('image') }] });
+    cluster = await startCluster({ nodes: [node, node], images: [{ name: imageOf('stdlib'), folder: at('image') }] });
   });
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]();
     folder?.[Symbol.dispose]();
   });
 
-  it('is resumed on the other node by its own Job, with one executable and without Node in its image, and ends like its twin', async () => {
-    const runs = join(cluster.shared, 'runs');
-    mkdirSync(runs);
-    // As a provisioner of shared volumes gives it to the pod's group.
-    chmodSync(runs, 0o777);
-    await provideRuns(cluster, runs);
-    await applyExample(cluster, at('manifests'), ['runs.yaml', 'job/stdlib.yaml'], { image: IMAGE, args: [STEPS, STEP_SECONDS] });
+  it('is resumed on the other node by its own Job, with one executable and without Node in its image, and ends like its twin', () =>
+    tellingState(cluster, async () => {
+      const runs = await provideRuns(cluster);
+      await providePrograms(cluster, { python: hostPython() });
+      await applyExample(cluster);
 
-    const checkpoints = (): string[] => readdirSync(join(runs, 'stdlib')).filter((name) => name.startsWith('step-'));
-    const pod = await eventually('a checkpoint', async () => {
-      const [first] = await podsOf(cluster, 'stdlib');
-      if (/^(Succeeded|Failed)$/.test(String(first?.status?.phase))) throw new Error(`too soon: ${JSON.stringify(first?.status)}`);
-      return first !== undefined && readdirSync(runs).includes('stdlib') && checkpoints().length > 0 ? first : null;
-    });
-    await cordon(cluster, String(pod.spec.nodeName), true);
-    await cluster.api.remove(`${PODS}/${pod.metadata.name}`);
-    const job = await eventually('the end of the Job', async () => {
-      const found = await cluster.api.get(`${JOBS}/stdlib`);
-      return trueConditions(found).some(({ type }) => type === 'Complete' || type === 'Failed') ? found : null;
-    });
-    const last = (await podsOf(cluster, 'stdlib')).find(({ metadata }) => metadata.uid !== pod.metadata.uid);
-    const log = (await cluster.api.text(`${PODS}/${last?.metadata.name}/log`)) ?? '';
-    expect(
-      trueConditions(job).map(({ type }) => type),
-      log,
-    ).toContain('Complete');
-    expect(last?.spec?.nodeName).not.toBe(pod.spec.nodeName);
-    expect(Number(log.match(/^from step (\d+)$/m)?.[1])).toBeGreaterThan(200);
-    const twin = await runProcess('python3', ['-c', TWIN, STEPS, '0'], {
-      env: { PATH: process.env['PATH'], PYTHONPATH: join(EXAMPLES, 'stdlib') },
-    });
-    expect(log).toContain(twin.stdout);
-  });
+      const checkpoints = (): string[] => readdirSync(join(runs, 'stdlib')).filter((name) => name.startsWith('step-'));
+      const pod = await eventually('a checkpoint', async () => {
+        const [first] = await podsOf(cluster, 'stdlib');
+        if (/^(Succeeded|Failed)$/.test(String(first?.status?.phase))) throw new Error(`too soon: ${JSON.stringify(first?.status)}`);
+        return first !== undefined && readdirSync(runs).includes('stdlib') && checkpoints().length > 0 ? first : null;
+      });
+      await cordon(cluster, String(pod.spec.nodeName), true);
+      await cluster.api.remove(`${PODS}/${pod.metadata.name}`);
+      const job = await eventually('the end of the Job', async () => {
+        const found = await cluster.api.get(`${JOBS}/stdlib`);
+        return trueConditions(found).some(({ type }) => type === 'Complete' || type === 'Failed') ? found : null;
+      });
+      const last = (await podsOf(cluster, 'stdlib')).find(({ metadata }) => metadata.uid !== pod.metadata.uid);
+      const log = (await cluster.api.text(`${PODS}/${last?.metadata.name}/log`)) ?? '';
+      expect(
+        trueConditions(job).map(({ type }) => type),
+        log,
+      ).toContain('Complete');
+      expect(last?.spec?.nodeName).not.toBe(pod.spec.nodeName);
+      expect(Number(log.match(/^from step (\d+)$/m)?.[1])).toBeGreaterThan(200);
+      const twin = await runProcess('python3', ['-c', TWIN, STEPS, '0'], {
+        env: { PATH: process.env['PATH'], PYTHONPATH: join(EXAMPLES, 'stdlib') },
+      });
+      expect(log).toContain(twin.stdout);
+    }));
 });
