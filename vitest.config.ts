@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { NoSkips } from './test/support/no-skips.ts';
 
 /** A test that starts processes may wait for a busy machine. */
 const PROCESS_TIMEOUT_MS = 60_000;
@@ -22,6 +23,7 @@ const END_RUNS = 'test/support/end-runs.ts';
  */
 export default defineConfig({
   test: {
+    reporters: process.env['CI'] === 'true' ? ['default', new NoSkips()] : ['default'],
     projects: [
       {
         test: {
@@ -121,10 +123,12 @@ export default defineConfig({
           name: 'kubernetes',
           include: ['test/kubernetes/**/*.test.ts'],
           globalSetup: 'test/kubernetes/global-setup.ts',
+          setupFiles: 'test/kubernetes/end-clusters.ts',
           pool: 'forks',
           testTimeout: CLUSTER_TIMEOUT_MS,
           hookTimeout: CLUSTER_TIMEOUT_MS,
-          fileParallelism: false,
+          // They mostly wait: for kubelets, for graces, for timers.
+          maxWorkers: 2,
         },
       },
     ],
