@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { SYSTEM_PATH } from './facility.ts';
+import { unlessGone } from './gone.ts';
 import { type ProcessIdentity, identify, isThere } from './process-start.ts';
 import { eventually } from './wait.ts';
 
@@ -120,10 +121,16 @@ export class Box {
 
 /** Ends a box by its first process, also one of a session that was killed. */
 export async function endHolder(holder: ProcessIdentity): Promise<void> {
-  if (!isThere(holder)) return;
+  const left = killHolder(holder);
+  await eventually('the end of the processes in a cluster', () => (left.some(isThere) ? null : true));
+}
+
+/** Gives the processes that are the last to go. */
+export function killHolder(holder: ProcessIdentity): readonly ProcessIdentity[] {
+  if (!isThere(holder)) return [];
   const [init] = childrenOf(holder.pid).map(identify);
-  process.kill(holder.pid, 'SIGKILL');
-  await eventually('the end of the processes in a cluster', () => (isThere(holder) || (init !== undefined && isThere(init)) ? null : true));
+  unlessGone(() => process.kill(holder.pid, 'SIGKILL'));
+  return init === undefined ? [holder] : [holder, init];
 }
 
 /** Inside, the folders that daemons write to wherever they are told to live are empty ones of its own, and the machine's settings cannot be changed. */
@@ -159,6 +166,6 @@ function onlyChild(pid: number): number {
 }
 
 function childrenOf(pid: number): number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
+  const text = unlessGone(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim()) ?? '';
   return text === '' ? [] : text.split(' ').map(Number);
 }

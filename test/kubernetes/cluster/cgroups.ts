@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { unlessGone } from './gone.ts';
 
 const MOUNT = '/sys/fs/cgroup';
 
@@ -34,19 +35,14 @@ export function makeCgroup(path: string): void {
 /** Kills all that runs in a cgroup (`a/b`) and below it, in whichever hierarchy it is. */
 export function killCgroup(path: string): void {
   const found = new Set(hierarchies().flatMap((root) => processesBelow(join(root, path))));
-  for (const pid of found) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch (thrown) {
-      // It has ended by itself.
-      if ((thrown as NodeJS.ErrnoException).code !== 'ESRCH') throw thrown;
-    }
-  }
+  for (const pid of found) unlessGone(() => process.kill(pid, 'SIGKILL'));
 }
 
-/** Removes a cgroup and all below it from every hierarchy. The processes in it must have ended. */
-export function removeCgroup(name: string): void {
-  for (const root of hierarchies()) removeBelow(join(root, name));
+/** Removes a cgroup and all below it from every hierarchy; false while something still runs in it. */
+export function isCgroupRemoved(name: string): boolean {
+  return hierarchies()
+    .map((root) => isRemoved(join(root, name)))
+    .every(Boolean);
 }
 
 /** The cgroups at the top whose names begin like this. */
@@ -70,16 +66,22 @@ function inheritCpuset(parent: string, folder: string): void {
 }
 
 function processesBelow(folder: string): number[] {
-  if (!existsSync(folder)) return [];
-  const inner = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const own = readFileSync(join(folder, 'cgroup.procs'), 'latin1').split('\n').filter(Boolean).map(Number);
-  return [...own, ...inner.flatMap(({ name }) => processesBelow(join(folder, name)))];
+  const own = unlessGone(() => readFileSync(join(folder, 'cgroup.procs'), 'latin1')) ?? '';
+  return [...own.split('\n').filter(Boolean).map(Number), ...cgroupsIn(folder).flatMap(processesBelow)];
 }
 
-function removeBelow(folder: string): void {
-  if (!existsSync(folder)) return;
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) removeBelow(join(folder, entry.name));
+function isRemoved(folder: string): boolean {
+  const isFree = cgroupsIn(folder).map(isRemoved).every(Boolean);
+  try {
+    if (isFree) unlessGone(() => rmdirSync(folder));
+    return isFree;
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'EBUSY') return false;
+    throw thrown;
   }
-  rmdirSync(folder);
+}
+
+function cgroupsIn(folder: string): string[] {
+  const entries = unlessGone(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
 }

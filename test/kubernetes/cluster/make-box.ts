@@ -14,5 +14,5 @@ const box = await Box.make({
 });
 makeCgroup(`${cgroupOf(place.id)}/node-1`);
 const network = (await box.run(['readlink', '/proc/self/ns/net'])).trim();
-process.stdout.write(`${JSON.stringify({ ...place, network })}\n`);
+process.stdout.write(`${JSON.stringify({ ...place, network, pid: process.pid })}\n`);
 setInterval(() => {}, 60_000);
