@@ -20,11 +20,11 @@ describe('a save goes to memory first', () => {
     ['but not with less', { freeBytes: 5 * GIB - 1 }, 'room'],
     ['leaving half of a shared place to others', { isShared: true, freeBytes: 10 * GIB }, null],
     ['but not more than half of a shared place', { isShared: true, freeBytes: 10 * GIB - 2 }, 'room'],
-    ['below the limit of the container', { container: { limitBytes: 20 * GIB, usedBytes: 15 * GIB } }, null],
-    ['but not above it', { container: { limitBytes: 20 * GIB, usedBytes: 15 * GIB + 1 } }, 'container'],
+    ['below the limit of the container', { container: { limitBytes: 20 * GIB, usedBytes: 15 * GIB, isRequest: false } }, null],
+    ['but not above it', { container: { limitBytes: 20 * GIB, usedBytes: 15 * GIB + 1, isRequest: false } }, 'container'],
     [
       'but not into what the trainer will want again',
-      { container: { limitBytes: 20 * GIB, usedBytes: 14 * GIB }, riseBytes: 2 * GIB },
+      { container: { limitBytes: 20 * GIB, usedBytes: 14 * GIB, isRequest: true }, riseBytes: 2 * GIB },
       'container',
     ],
     ['of a machine that has it', { availableBytes: 6 * GIB, riseBytes: GIB }, null],
@@ -38,9 +38,12 @@ describe('a save goes to memory first', () => {
   });
 
   it('tells the numbers when not', () => {
-    const admission = admitStage({ ...FACTS, container: { limitBytes: 20 * GIB, usedBytes: 19 * GIB }, riseBytes: 3 * GIB });
-    expect(admission).toMatchObject({
-      reason: 'a save needs 5 GiB, and 0 B are left below the limit of the container at the trainer’s peak',
+    const container = { limitBytes: 20 * GIB, usedBytes: 19 * GIB };
+    const reasonOf = (isRequest: boolean) => admitStage({ ...FACTS, container: { ...container, isRequest }, riseBytes: 3 * GIB });
+    const reason = (bound: string) => ({
+      reason: `a save needs 5 GiB, and 0 B are left below ${bound} of the container at the trainer’s peak`,
     });
+    expect(reasonOf(false)).toMatchObject(reason('the limit'));
+    expect(reasonOf(true)).toMatchObject(reason('the memory request'));
   });
 });

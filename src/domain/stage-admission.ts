@@ -9,8 +9,8 @@ export interface StageFacts {
   /** Free in the file system in memory, and whether others live there whose programs fail when it is full. */
   readonly freeBytes: number;
   readonly isShared: boolean;
-  /** The limit of the container and its working set; null: no limit. What is staged counts against it. */
-  readonly container: { readonly limitBytes: number; readonly usedBytes: number } | null;
+  /** The limit of the container, or what it has requested where that is told and less, and its working set; null: no limit. What is staged counts against it. */
+  readonly container: { readonly limitBytes: number; readonly usedBytes: number; readonly isRequest: boolean } | null;
   /** What the machine could still give; null: nobody knows. */
   readonly availableBytes: number | null;
   /** How much more the trainer held at its peak than it does now: it will want that again. */
@@ -38,8 +38,9 @@ export function admitStage(facts: StageFacts): StageAdmission {
   if (need > room) return { isAdmitted: false, why: 'room', reason: reason('for it in memory', room) };
   if (container !== null) {
     const left = container.limitBytes - container.usedBytes - riseBytes;
+    const bound = container.isRequest ? 'the memory request' : 'the limit';
     if (need > left)
-      return { isAdmitted: false, why: 'container', reason: reason('below the limit of the container at the trainer’s peak', left) };
+      return { isAdmitted: false, why: 'container', reason: reason(`below ${bound} of the container at the trainer’s peak`, left) };
   }
   if (availableBytes !== null && need > availableBytes - riseBytes)
     return { isAdmitted: false, why: 'machine', reason: reason('on the machine at the trainer’s peak', availableBytes - riseBytes) };

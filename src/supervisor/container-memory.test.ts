@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../test/support/temp-folder.ts';
-import { containerMemory } from './container-memory.ts';
+import { containerMemory, requestedMemory } from './container-memory.ts';
 
 function memoryOf(files: Readonly<Record<string, string>>): ReturnType<typeof containerMemory> {
   using folder = tempFolder();
@@ -32,5 +32,15 @@ describe('the memory of a container', () => {
     expect(memoryOf({ 'memory.max': 'max\n', 'memory.current': '900\n' })).toBeNull();
     expect(memoryOf({ 'memory/memory.limit_in_bytes': '9223372036854771712\n', 'memory/memory.usage_in_bytes': '1\n' })).toBeNull();
     expect(memoryOf({})).toBeNull();
+  });
+
+  it('is bounded by what the container has requested where that is less, also without a limit', () => {
+    using folder = tempFolder();
+    writeFileSync(join(folder.path, 'memory.max'), 'max\n');
+    writeFileSync(join(folder.path, 'memory.current'), '900\n');
+    expect(requestedMemory(null, folder.path)).toBeNull();
+    expect(requestedMemory(950, folder.path)).toEqual({ limitBytes: 950, usedBytes: 900, isRequest: true });
+    writeFileSync(join(folder.path, 'memory.max'), '940\n');
+    expect(requestedMemory(950, folder.path)).toEqual({ limitBytes: 940, usedBytes: 900, isRequest: false });
   });
 });

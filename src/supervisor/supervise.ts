@@ -23,6 +23,7 @@ import { openStage, type Stage } from './staging/stage.ts';
 import { hearSignals, type SignalHub } from './signals.ts';
 import { Surroundings } from './surroundings.ts';
 import { torchrunWarning } from './torchrun.ts';
+import { Unheard } from './unheard.ts';
 import { WordsBetween } from './words-between.ts';
 
 export interface SuperviseWorld {
@@ -46,9 +47,10 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
   let sealer: Sealer | null = null;
   let stage: Stage | null = null;
   const surroundings = new Surroundings();
+  const unheard = new Unheard();
   const listener = {
-    onNotice: (notice: Notice) => onNotice(notice, { book, words, current }),
-    onWithdrawn: (notice: Notice) => onWithdrawn(notice, book),
+    onNotice: (notice: Notice) => onNotice(notice, { book, words, current, unheard }),
+    onWithdrawn: (notice: Notice) => onWithdrawn(notice, book, unheard),
   };
   const notices = new Notices(clock, options.grace, listener, () => surroundings.now());
   const book = new Book({ dir: options.dir, node: options.node, clock, terminationLog: options.terminationLog, say, shout });
@@ -71,9 +73,13 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
     sealer = new Sealer({ dir: store.path, clock });
     const rehearsal = new Rehearsal({ options, store, book, notices, current });
     const bystanders = { options, store, book, notices, surroundings, current, rehearsal, rng: world.rng, signal: over.signal };
-    const onStarted = firstTime(() => startBystanders(bystanders));
+    const startOnce = firstTime(() => startBystanders(bystanders));
+    const onStarted = (): void => {
+      startOnce();
+      if (current.life !== null) void unheard.tell(current.life);
+    };
     // What lies in the memory of one node is a part of a checkpoint only.
-    stage = options.gang === null ? openStage(options.stage, store, book) : null;
+    stage = options.gang === null ? openStage(options, store, book) : null;
     const code = await liveOn({
       onStarted,
       onSafe: () => rehearsal.soon(),
@@ -157,21 +163,27 @@ interface Hearing {
   readonly book: Book;
   readonly words: WordsBetween;
   readonly current: CurrentLife;
+  readonly unheard: Unheard;
 }
 
 /** A notice is written down at once; an advice also asks for a save. What ends the attempt is handled by whoever waits for it. */
-function onNotice(notice: Notice, { book, words, current: { life, trainer } }: Hearing): void {
+function onNotice(notice: Notice, { book, words, current: { life, trainer }, unheard }: Hearing): void {
   const { cause, atMs, deadlineMs, confidence, terminating, source, detail } = notice;
   book.record({ kind: 'notice', cause, noticedMs: atMs, deadlineMs, confidence, terminating, source, detail });
   if (terminating && life === null) words.leaveProvisional();
   book.sayLater(noticeSentence(notice));
   if (terminating || life?.ask('asked') === true) return;
-  if (cause === 'save-requested' && trainer?.catches('SIGUSR1') === true) trainer.tell('SIGUSR1');
-  else book.say('nobody is attached who could save now');
+  if (cause === 'save-requested' && trainer?.catches('SIGUSR1') === true) {
+    trainer.tell('SIGUSR1');
+    return;
+  }
+  unheard.add(notice);
+  book.say('nobody is attached who could save now; whoever attaches is asked to');
 }
 
-function onWithdrawn(notice: Notice, book: Book): void {
+function onWithdrawn(notice: Notice, book: Book, unheard: Unheard): void {
   const { cause, source } = notice;
+  unheard.withdraw(notice);
   book.record({ kind: 'notice-withdrawn', cause, source });
   book.say(`withdrawn: ${labelOf(notice)}`);
 }

@@ -19,7 +19,8 @@ export function ephemeralLimit(env: Environment): number | null {
   return file === undefined || file === '' ? null : limitOf(`${FILE_VARIABLE} (${printable(file)})`, readSetting(file));
 }
 
-function limitOf(name: string, text: string): number {
+/** What the downward API put there, under this name. */
+export function limitOf(name: string, text: string): number {
   const limit = parseQuantity(text);
   if (limit.ok) return limit.value;
   throw new HoldfastError('SETTING_INVALID', { message: `${name}: ${limit.reason}`, hint: 'The downward API gives the number of bytes.' });

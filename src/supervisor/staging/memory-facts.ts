@@ -1,15 +1,29 @@
 import { readFileSync, statfsSync } from 'node:fs';
 import type { StageFacts } from '../../domain/stage-admission.ts';
-import { containerMemory } from '../container-memory.ts';
+import { limitOf } from '../../checkpoint/storage/ephemeral-limit.ts';
+import { requestedMemory } from '../container-memory.ts';
 import type { StageFolder } from './stage-folder.ts';
 
+/** Filled by the downward API (`resourceFieldRef: requests.memory`). */
+const REQUEST_VARIABLE = 'HOLDFAST_MEMORY_REQUEST';
+
+/** What the container has requested, as the environment tells it; null when it does not. A container without a request is told 0. */
+export function memoryRequest(env: Readonly<Record<string, string | undefined>>): number | null {
+  const text = env[REQUEST_VARIABLE] ?? '';
+  return text === '' ? null : limitOf(REQUEST_VARIABLE, text) || null;
+}
+
 /** What the memory looks like now, for the processes that train. */
-export function memoryFacts({ parent, isShared }: StageFolder, pids: readonly number[]): Omit<StageFacts, 'lastBytes' | 'keptBytes'> {
+export function memoryFacts(
+  { parent, isShared }: StageFolder,
+  requestBytes: number | null,
+  pids: readonly number[],
+): Omit<StageFacts, 'lastBytes' | 'keptBytes'> {
   const { bavail, bsize } = statfsSync(parent);
   return {
     freeBytes: bavail * bsize,
     isShared,
-    container: containerMemory(),
+    container: requestedMemory(requestBytes),
     availableBytes: kibibytesIn('/proc/meminfo', 'MemAvailable'),
     riseBytes: pids.reduce((sum, pid) => sum + riseOf(pid), 0),
   };

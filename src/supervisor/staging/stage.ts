@@ -3,18 +3,19 @@ import type { OpenStore } from '../../checkpoint/store/store.ts';
 import { toError } from '../../core/errors.ts';
 import { admitStage, type StageAdmission } from '../../domain/stage-admission.ts';
 import type { Book } from '../book.ts';
+import type { RunOptions } from '../options.ts';
 import { type Image, makeImage } from './image.ts';
 import { KeptMemory } from './kept-memory.ts';
-import { memoryFacts } from './memory-facts.ts';
+import { memoryFacts, memoryRequest } from './memory-facts.ts';
 import { sweepStages } from './sweep-stages.ts';
-import { findStageFolder, makeStageFolder, type StageFolder, type StageWish } from './stage-folder.ts';
+import { findStageFolder, makeStageFolder, type StageFolder } from './stage-folder.ts';
 
 /** The memory for the saves of a run; null: there is none, or none is wanted. A named place that cannot be used is an error. */
-export function openStage(wish: StageWish, store: OpenStore, book: Book): Stage | null {
-  const folder = findStageFolder(wish, store);
+export function openStage({ stage, env }: Pick<RunOptions, 'stage' | 'env'>, store: OpenStore, book: Book): Stage | null {
+  const folder = findStageFolder(stage, store);
   if (folder === null) return null;
   void sweepStages(folder, store.owner);
-  return new Stage(folder, store, book);
+  return new Stage({ folder, requestBytes: memoryRequest(env) }, store, book);
 }
 
 /** Who keeps memory from save to save. */
@@ -37,13 +38,19 @@ export interface StageRequest {
  */
 export class Stage {
   readonly folder: StageFolder;
+  readonly #requestBytes: number | null;
   readonly #store: OpenStore;
   readonly #book: Book;
   readonly #told = new Set<string>();
   readonly #kept: KeptMemory;
 
-  constructor(folder: StageFolder, store: OpenStore, book: Book) {
+  constructor(
+    { folder, requestBytes }: { readonly folder: StageFolder; readonly requestBytes: number | null },
+    store: OpenStore,
+    book: Book,
+  ) {
     this.folder = folder;
+    this.#requestBytes = requestBytes;
     this.#store = store;
     this.#book = book;
     this.#kept = new KeptMemory(folder.path, store.owner);
@@ -96,7 +103,7 @@ export class Stage {
   }
 
   #admit(lastBytes: number | null, keptBytes: number, pids: readonly number[]): StageAdmission {
-    return admitStage({ lastBytes, keptBytes, ...memoryFacts(this.folder, pids) });
+    return admitStage({ lastBytes, keptBytes, ...memoryFacts(this.folder, this.#requestBytes, pids) });
   }
 
   #tell(why: string, reason: string): void {
