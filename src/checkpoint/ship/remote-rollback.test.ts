@@ -1,8 +1,16 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Rollback } from '../store/rollback.ts';
+import { MEMORY, tempFolder } from '../../../test/support/temp-folder.ts';
+import { realClock } from '../../core/clock.ts';
+import { newestNumber, startAttempt } from '../store/attempt.ts';
+import { rollBack, undoRollback } from '../store/roll-back.ts';
+import { readRollback, type Rollback } from '../store/rollback.ts';
+import { type OpenStore, openRun } from '../store/store.ts';
+import { DirectoryStore } from './directory/store.ts';
 import { isLeftOut } from './pointer.ts';
-import { formatShared, parseShared, settle, type SharedRollback } from './remote-rollback.ts';
+import { exchangeRollback, formatShared, parseShared, settle, type SharedRollback, shareRollback } from './remote-rollback.ts';
 
 const to = (step: number, throughAttempt: number): Rollback => ({ to: { name: `step-${step}`, attempt: 1, step }, throughAttempt });
 const shared = (rollback: Rollback, isUndone = false): SharedRollback => ({ rollback, isUndone });
@@ -61,5 +69,50 @@ describe('the decision as it lies at the remote place', () => {
         },
       ),
     );
+  });
+});
+
+describe('two folders of a run and their copies', () => {
+  function twoFolders(folder: string): { readonly one: OpenStore; readonly other: OpenStore; readonly remote: DirectoryStore } {
+    const [one, other] = ['one', 'other'].map((name) => {
+      mkdirSync(join(folder, name));
+      return openRun(join(folder, name), { run: 'the run' });
+    }) as [OpenStore, OpenStore];
+    const path = join(folder, 'copies');
+    const remote = new DirectoryStore({ url: `file://${path}`, path, clock: realClock, signal: new AbortController().signal });
+    return { one, other, remote };
+  }
+
+  it('have one decision, which is taken back for both by whoever takes it back', async () => {
+    using folder = tempFolder(MEMORY);
+    const { one, other, remote } = twoFolders(folder.path);
+    for (const gang of ['a', 'b', 'c']) await startAttempt(one, { gang });
+    await rollBack(one, null);
+    await shareRollback(remote, one);
+    expect(await exchangeRollback(remote, other)).toBe(true);
+    expect(readRollback(other)).toEqual({ to: null, throughAttempt: 3 });
+    // What is saved there next is not left out.
+    expect(newestNumber(other)).toBe(4);
+    expect(await exchangeRollback(remote, other)).toBe(false);
+    undoRollback(other);
+    expect(await exchangeRollback(remote, other)).toBe(false);
+    expect(await exchangeRollback(remote, one)).toBe(true);
+    expect([readRollback(one), readRollback(other)]).toEqual([null, null]);
+    // A folder that comes later hears of nothing that holds.
+    mkdirSync(join(folder.path, 'third'));
+    const third = openRun(join(folder.path, 'third'), { run: 'the run' });
+    expect([await exchangeRollback(remote, third), readRollback(third)]).toEqual([false, null]);
+  });
+
+  it('that decide at the same time end with the same decision', async () => {
+    using folder = tempFolder(MEMORY);
+    const { one, other, remote } = twoFolders(folder.path);
+    for (const store of [one, other]) await startAttempt(store, { gang: 'a' });
+    await rollBack(one, null);
+    await startAttempt(other, { gang: 'b' });
+    await rollBack(other, null);
+    await Promise.all([exchangeRollback(remote, one), exchangeRollback(remote, other)]);
+    await exchangeRollback(remote, one);
+    expect([readRollback(one), readRollback(other)]).toEqual(Array.from({ length: 2 }, () => ({ to: null, throughAttempt: 2 })));
   });
 });
