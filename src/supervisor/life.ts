@@ -71,6 +71,7 @@ export class Life implements SdkListener, SaveEvents {
   #isFirst = true;
   #isTold = false;
   readonly #attached = Promise.withResolvers<void>();
+  readonly #hasBegun = Promise.withResolvers<void>();
   readonly #hasFinished = Promise.withResolvers<void>();
   #worldSize: number | null = null;
   #hasToldWorld = false;
@@ -107,6 +108,11 @@ export class Life implements SdkListener, SaveEvents {
   /** Resolves when the first rank speaks with us. */
   get attached(): Promise<void> {
     return this.#attached.promise;
+  }
+
+  /** Resolves when its first step is told. */
+  get begun(): Promise<void> {
+    return this.#hasBegun.promise;
   }
 
   /** The trainer said that the run is finished. */
@@ -384,6 +390,7 @@ export class Life implements SdkListener, SaveEvents {
 
   #progress(step: number, loss: number | null, now: number): void {
     this.measured.noteStep(step, now);
+    this.#hasBegun.resolve();
     const { stepMs } = this.measured;
     this.#life.book.record({ kind: 'progress', step, stepMs, loss, unsavedMs: this.measured.unsavedMs(now) });
   }

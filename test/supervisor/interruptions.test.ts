@@ -111,6 +111,20 @@ describe('a run', () => {
     expect(await goodStep(dir)).toBeGreaterThanOrEqual(5);
   });
 
+  it('that was advised to save before anybody could is saved when its trainer has begun', async () => {
+    using folder = tempFolder();
+    const [dir, file] = [join(folder.path, 'run'), join(folder.path, 'annotations')];
+    writeFileSync(file, 'holdfast.dev/notice="pressure"\n');
+    const args = ['--dir', dir, '--every', '1h', '--notice-file', file];
+    const run = new Supervised({ args, command: trainerCommand('dies', 'sdk') });
+    await run.line(/nobody is attached who could save now/);
+    await run.line(/sealed step/);
+    run.signal('SIGTERM');
+    expect((await run.ended).code).toBe(143);
+    const reasons = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'save-started' ? [event.reason] : []));
+    expect(reasons[0]).toBe('advice');
+  });
+
   it('passes the checkpoint to a trainer without the SDK', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
