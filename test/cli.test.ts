@@ -37,6 +37,12 @@ describe('the command line as a process', () => {
     expect((await bash(`${LAUNCHER} explain USAGE 2>&-`)).code).toBe(0);
   });
 
+  it('refuses a result as JSON where there is none, and starts nothing', async () => {
+    const refused = await runProcess(LAUNCHER, ['run', '--json', '--', 'echo', 'started']);
+    expect(refused).toMatchObject({ code: 64, stdout: '' });
+    expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'USAGE', message: expect.stringContaining('--json') as string } });
+  });
+
   it('prints no stack trace and no internal path for a path that does not exist', async () => {
     const { code, stderr } = await runProcess(LAUNCHER, ['verify', '/nowhere/at/all']);
     expect(code).toBe(66);

@@ -1,4 +1,5 @@
 import { parseDuration } from '../../core/duration.ts';
+import { HoldfastError } from '../../core/errors.ts';
 import { type Parsed, parsed } from '../../core/parsed.ts';
 import { defineCommand } from '../command.ts';
 import { someText, wholeNumber } from '../option-values.ts';
@@ -11,7 +12,7 @@ function asWritten(text: string): Parsed<string> {
 
 export const run = defineCommand({
   description:
-    'Runs a trainer so that interruptions cost little: owns its processes and signals, seals its checkpoints while it trains on, and uses the seconds between a notice and the end for a last save when they suffice. Exit code 0 belongs to a finished run alone; 143 means interrupted and resumable, and the same command line goes on from the last good checkpoint. The trainer’s own options stand after --.',
+    'Runs a trainer so that interruptions cost little: owns its processes and signals, seals its checkpoints while it trains on, and uses the seconds between a notice and the end for a last save when they suffice. Exit code 0 belongs to a finished run alone; 143 means interrupted and resumable, and the same command line goes on from the last good checkpoint. The trainer’s own options stand after --. Standard output is the trainer’s, so that there is no result as JSON here (--json is refused): log --json has it.',
   operand: { name: 'COMMAND', description: 'The trainer and its arguments, after --', count: 'many', complete: 'paths' },
   options: {
     dir: {
@@ -167,6 +168,12 @@ export const run = defineCommand({
   ],
 
   async run({ values, operands, output, clock, env, takeSignals }): Promise<number> {
+    if (output.json) {
+      throw new HoldfastError('USAGE', {
+        message: 'option --json: run has no result to print, and standard output is the trainer’s',
+        hint: 'holdfast log --json RUN tells what happened, --status=PORT what goes on, and --termination-log=FILE leaves the end as JSON. An option of the trainer stands after --.',
+      });
+    }
     const { runTrainer } = await import('../run/run-trainer.ts');
     return runTrainer({ values, command: operands, env, clock, takeSignals, say: (text) => output.note(`holdfast: ${text}`) });
   },
