@@ -2,16 +2,23 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type Attempt, startAttempt } from '../src/checkpoint/store/attempt.ts';
+import { lastGood } from '../src/checkpoint/store/last-good.ts';
+import { rollBack } from '../src/checkpoint/store/roll-back.ts';
 import { commitSave } from '../src/checkpoint/store/commit.ts';
 import { beginSave, writeReceipt } from '../src/checkpoint/store/save.ts';
-import type { OpenStore } from '../src/checkpoint/store/store.ts';
+import { type OpenStore, readRun } from '../src/checkpoint/store/store.ts';
+import { createStyle } from '../src/cli/output/style.ts';
 import { listRun } from '../src/cli/store/list-run.ts';
+import { renderList } from '../src/cli/store/render-list.ts';
 import { VirtualClock } from '../src/core/clock.ts';
 import { safetensorsFile } from './support/make-safetensors.ts';
-import { testRun } from './support/sealed-run.ts';
+import { runCommand } from './support/run-command.ts';
+import { sealSteps, testRun } from './support/sealed-run.ts';
 
 const list = (path: string, level: 'quick' | 'deep' = 'quick') =>
   listRun(path, { clock: new VirtualClock(), signal: new AbortController().signal, level, onProgress: () => {} });
+
+const PLAIN = { style: createStyle({ stream: process.stdout, env: {}, noColor: true }), columns: 200 };
 
 async function sealFiles(store: OpenStore, attempt: Attempt, step: number, files: Readonly<Record<string, Uint8Array>>): Promise<void> {
   const save = beginSave(store, attempt, { step, worldSize: 1 });
@@ -50,4 +57,32 @@ it('ls marks the one that resume would take: the newest without a doubt, else th
   });
   await sealFiles(run.store, attempt, 0, { 'model.safetensors': safetensorsFile({ weight: 64 }) });
   expect((await list(run.path)).lastGood).toBe(join(run.path, 'step-0'));
+});
+
+it('ls says that resume reads every byte first where it does, unless it has done so itself', async () => {
+  using run = testRun();
+  await sealSteps(run.store, 'g', 1);
+  const report = await list(run.path);
+  expect(report).toMatchObject({ lastGood: join(run.path, 'step-1'), readFirst: 'boot' });
+  expect(renderList(report, PLAIN, 0).at(-1)).toMatch(/resumes from .* if its bytes are what was sealed.* restarted.* --deep/);
+  expect(await list(run.path, 'deep')).toMatchObject({ readFirst: null });
+  await lastGood(readRun(run.path));
+  expect(await list(run.path)).toMatchObject({ readFirst: null });
+});
+
+it('ls, resume and prune agree where all that was sealed lies in quarantine, and say so', async () => {
+  using run = testRun();
+  await sealSteps(run.store, 'g', 1);
+  rmSync(join(run.path, 'step-1/shard-0'));
+  await lastGood(run.store);
+  const report = await list(run.path);
+  expect(report).toMatchObject({ lastGood: null, isWithheld: true, quarantined: [{ name: 'step-1' }] });
+  expect(renderList(report, PLAIN, 0).at(-1)).toContain('in quarantine');
+  for (const [command, ...args] of [['ls'], ['resume'], ['prune', '--keep=1']] as const) {
+    const { code, stdout, stderr } = await runCommand([command, run.path, ...args]);
+    expect([command, code]).toEqual([command, 1]);
+    expect(`${stdout}${stderr}`).toContain('quarantine');
+  }
+  await rollBack(run.store, null);
+  expect(await list(run.path)).toMatchObject({ isWithheld: false });
 });

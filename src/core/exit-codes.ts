@@ -24,7 +24,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** What each code means, whichever command gives it. */
 export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   ok: 'Done, and the answer is yes. `verify`: every checkpoint is RESUMABLE or UNCHECKED (with `--require resumable`: RESUMABLE). `probe`: a run can keep its checkpoints there.',
-  no: 'The question was answered, and the answer is no. `verify`: at least one checkpoint is not good enough. `probe`: no run can keep its checkpoints there.',
+  no: 'The question was answered, and the answer is no. `verify`: at least one checkpoint is not good enough. `probe`: no run can keep its checkpoints there. `resume`, `prune`: nothing sealed is good. `resume`, `ls`, `prune`: all that was sealed lies in quarantine.',
   nothing:
     'Nothing that the command understands was found. `verify`: no checkpoint was recognised. `resume`, `ls`, `prune`: nothing is sealed.',
   unsafe: '`verify --strict`: loading a checkpoint would call code outside the frameworks’ own names.',

@@ -178,6 +178,10 @@ describe('sealing is refused, and nothing is written', () => {
     mkdirSync(join(run.path, 'empty'));
     await expect(adopt(run.store, join(run.path, 'empty'))).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_SEALABLE' });
     await expect(adopt(run.store, run.path)).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_SEALABLE' });
+    await expect(adopt(run.store, '/')).rejects.toMatchObject({
+      code: 'CHECKPOINT_NOT_SEALABLE',
+      message: '/ is the root of the file system',
+    });
     await expect(adopt(run.store, join(run.path, 'nowhere'))).rejects.toMatchObject({ code: 'PATH_NOT_FOUND' });
   });
 

@@ -91,11 +91,21 @@ function newestDoubted(found: Scan, skipped: readonly Skipped[], { isDoubtRefuse
 }
 
 function none(store: Store, found: Scan, skipped: readonly Skipped[]): LastGood {
+  return { checkpoint: null, level: null, because: null, warning: null, skipped, withheld: withheldIn(store, found), scan: found };
+}
+
+/** What lies in quarantine and would count. */
+export function withheldIn(store: Store, { rollback }: Scan): readonly Quarantined[] {
   // What cannot say its attempt any more is as old as can be.
-  const withheld = listQuarantine(store).filter(
-    ({ name, attempt, step }) => !isRolledBack({ name, manifest: { attempt: attempt ?? 0, step: step ?? 0 } }, found.rollback),
+  return listQuarantine(store).filter(
+    ({ name, attempt, step }) => !isRolledBack({ name, manifest: { attempt: attempt ?? 0, step: step ?? 0 } }, rollback),
   );
-  return { checkpoint: null, level: null, because: null, warning: null, skipped, withheld, scan: found };
+}
+
+/** Why whoever resumes reads every byte of it first, although nobody asks for that; null when names and sizes suffice. */
+export function readsFirst(store: Store, checkpoint: SealedCheckpoint): 'boot' | 'io-error' | null {
+  const because = reasonForDeep(store, checkpoint, readCache(store), { hasFailed: false });
+  return because === 'boot' || because === 'io-error' ? because : null;
 }
 
 /** True when the run has no checkpoint that it could have gone on from, good or bad: only then does it begin at the beginning by itself. */

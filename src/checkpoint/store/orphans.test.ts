@@ -102,4 +102,13 @@ describe('a single file on its way to quarantine', () => {
       expect(namesIn(run)).toEqual(['m1.dat', 'm1.dat.holdfast.json', ...KEPT]);
     }
   });
+
+  it('is told to lie where it lies, also where only its seal was left', async () => {
+    using run = await runOfFiles();
+    realFs.unlink(join(run.path, 'm2.dat'));
+    const { skipped } = await lastGood(run.store);
+    const entry = join(run.path, '.holdfast/quarantine/m2.dat');
+    expect(skipped).toMatchObject([{ name: 'm2.dat', code: 'FILE_MISSING', quarantined: entry }]);
+    expect(listQuarantine(run.store)).toMatchObject([{ path: entry }]);
+  });
 });

@@ -3,7 +3,7 @@ import { HoldfastError } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { isObject, parseJson } from '../json.ts';
 import type { DurableFs } from './durable-fs.ts';
-import { at } from './layout.ts';
+import { at, setOf } from './layout.ts';
 import { isCount } from './manifest.ts';
 import { moveBack, moveOut } from './move-out.ts';
 import { nameProblem } from './relative-path.ts';
@@ -54,10 +54,16 @@ export function quarantine(store: OpenStore, bad: SealedCheckpoint | BrokenSeal,
     fs.fsyncFolder(entry);
     fs.fsyncFolder(path);
     const { schema: _, ...rest } = facts;
-    return { id, path: join(entry, bad.name), ...rest };
+    return { id, path: pathIn(fs, entry, bad.name), ...rest };
   } catch (thrown) {
     throw storeError(thrown, 'quarantine', bad.path);
   }
+}
+
+/** Where it lies; the entry itself where only its seal came, because its file was missing. */
+function pathIn(fs: DurableFs, entry: string, name: string): string {
+  const isThere = fs.list(entry).some((one) => one === name || setOf(one) === name);
+  return isThere ? join(entry, name) : entry;
 }
 
 /** Where nothing came to lie in it the entry goes again. */
@@ -154,7 +160,7 @@ function readEntry({ fs }: Store, folder: string, id: string): Quarantined | nul
     const reason = text('reason', 'the reason cannot be read');
     const movedAt = text('movedAt', '') || null;
     const facts = { code: text('code', 'UNKNOWN'), reason, step: count('step'), attempt: count('attempt'), movedAt };
-    return { id, name, path: join(folder, id, name), ...facts };
+    return { id, name, path: pathIn(fs, join(folder, id), name), ...facts };
   } catch (thrown) {
     if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return null;
     throw storeError(thrown, 'read', join(folder, id));

@@ -61,6 +61,7 @@ function whereElse(fs: DurableFs, run: string, path: string): string {
 }
 
 function locateFolder(fs: DurableFs, run: string, path: string): Place {
+  if (dirname(path) === path) throw notSealable(path, 'is the root of the file system', 'Give a checkpoint: a folder, or a file.');
   const isRun = fs.stat(join(path, STORE_FOLDER)) !== null || resolve(run) === path;
   if (isRun) throw notSealable(path, 'is the folder of a run', 'Give one of the checkpoints in it.');
   return { kind: 'directory', name: basename(path), root: path, path, manifestFile: join(path, MANIFEST_NAME), members: [] };

@@ -58,7 +58,9 @@ export const prune = defineCommand({
       output.print(...renderPruned(report, output.style));
     }
     if (report.lastGood !== null) return EXIT.ok;
-    output.note('nothing was deleted: no sealed checkpoint of the run is good');
-    return report.kept.length === 0 && report.skipped.length === 0 ? EXIT.nothing : EXIT.no;
+    const { kept, skipped, withheld } = report;
+    const aside = withheld.length === 0 ? '' : `; ${withheld.length} in quarantine, which holdfast quarantine RUN lists`;
+    output.note(`nothing was deleted: no sealed checkpoint of the run is good${aside}`);
+    return kept.length + skipped.length + withheld.length === 0 ? EXIT.nothing : EXIT.no;
   },
 });

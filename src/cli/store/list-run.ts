@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readShipped } from '../../checkpoint/ship/shipped.ts';
 import { checkSealed, type Checked, type CheckLevel } from '../../checkpoint/store/check-sealed.ts';
+import { readsFirst, withheldIn } from '../../checkpoint/store/last-good.ts';
 import { bytesOf } from '../../checkpoint/store/prune.ts';
 import { listPins } from '../../checkpoint/store/pins.ts';
 import { listQuarantine, type Quarantined } from '../../checkpoint/store/quarantine.ts';
@@ -53,9 +54,13 @@ export interface ListReport {
   readonly level: 'quick' | 'deep';
   readonly checkpoints: readonly ListedCheckpoint[];
   readonly lastGood: string | null;
+  /** Why `resume` reads every byte of it first, which this list has not done; null when it does not, or `--deep` has. */
+  readonly readFirst: 'boot' | 'io-error' | null;
   readonly broken: readonly BrokenSeal[];
   readonly foreign: readonly { readonly name: string; readonly run: string }[];
   readonly quarantined: readonly Quarantined[];
+  /** Nothing is sealed here any more, and what lies in quarantine would count: the run does not start fresh by itself. */
+  readonly isWithheld: boolean;
 }
 
 /** Files of which the structure is read, the newest checkpoints first; those of older ones are only held against their seals. */
@@ -64,7 +69,8 @@ const MOST_FILES = 1000;
 export async function listRun(path: string, options: ListOptions): Promise<ListReport> {
   const { clock, level } = options;
   const store = readRun(path, { clock });
-  const { run, sealed, rolledBack, broken, foreign } = scan(store);
+  const found = scan(store);
+  const { run, sealed, rolledBack, broken, foreign } = found;
   const looked = await lookAtEach(store, [...sealed, ...rolledBack], options);
   const taken = lastGoodOf(looked.slice(0, sealed.length));
   const pins = listPins(store);
@@ -77,7 +83,19 @@ export async function listRun(path: string, options: ListOptions): Promise<ListR
     }),
   );
   const quarantined = listQuarantine(store);
-  return { schema: 'holdfast.ls/1', path, run, level, checkpoints, lastGood: taken?.path ?? null, broken, foreign, quarantined };
+  return {
+    schema: 'holdfast.ls/1',
+    path,
+    run,
+    level,
+    checkpoints,
+    lastGood: taken?.path ?? null,
+    readFirst: taken === null || level === 'deep' ? null : readsFirst(store, taken),
+    broken,
+    foreign,
+    quarantined,
+    isWithheld: checkpoints.length + broken.length === 0 && withheldIn(store, found).length > 0,
+  };
 }
 
 /** The addresses of its copies; with the name at the end where it has another one there. */

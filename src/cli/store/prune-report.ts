@@ -29,6 +29,8 @@ export interface PruneReport {
   readonly removed: readonly Row[];
   readonly removedBytes: number;
   readonly skipped: readonly Skipped[];
+  /** Where nothing is good: what lies in quarantine and would count. */
+  readonly withheld: readonly string[];
 }
 
 export async function pruneReport(path: string, options: PruneOptions): Promise<PruneReport> {
@@ -49,5 +51,6 @@ export async function pruneReport(path: string, options: PruneOptions): Promise<
     removed: pruned.removed.map(row),
     removedBytes: pruned.removedBytes,
     skipped: pruned.lastGood.skipped,
+    withheld: pruned.lastGood.withheld.map(({ id }) => id),
   };
 }

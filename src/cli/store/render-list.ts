@@ -64,10 +64,20 @@ function row(checkpoint: ListedCheckpoint, style: Style, nowMs: number): readonl
   ];
 }
 
-function conclusion({ lastGood, checkpoints, broken, quarantined }: ListReport, style: Style): string {
-  if (lastGood !== null) return `A run resumes from ${style.bold(printable(lastGood))}.`;
+const READ_FIRST: Readonly<Record<NonNullable<ListReport['readFirst']>, string>> = {
+  boot: 'this machine was restarted, or is another one, since they were last read',
+  'io-error': 'an I/O error was met here',
+};
+
+function conclusion({ lastGood, readFirst, checkpoints, broken, quarantined }: ListReport, style: Style): string {
+  if (lastGood !== null) {
+    const resumes = `A run resumes from ${style.bold(printable(lastGood))}`;
+    if (readFirst === null) return `${resumes}.`;
+    return `${resumes} if its bytes are what was sealed: it reads them first, because ${READ_FIRST[readFirst]}. holdfast ls --deep reads them now.`;
+  }
   if (checkpoints.length + broken.length === 0) {
-    return quarantined.length === 0 ? 'Nothing is sealed here.' : 'Nothing is sealed here any more: what was lies in quarantine.';
+    if (quarantined.length === 0) return 'Nothing is sealed here.';
+    return 'Nothing is sealed here any more: what was lies in quarantine. holdfast quarantine RUN --restore=NAME brings one back.';
   }
   if (checkpoints.length > 0 && checkpoints.every(({ isRolledBack }) => isRolledBack)) {
     return 'A run starts fresh: it was rolled back from everything that is sealed here. holdfast rollback RUN --undo takes that back.';
