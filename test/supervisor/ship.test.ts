@@ -174,6 +174,19 @@ describe('a run whose node is gone', PATIENT, () => {
     expect(pointerOf(remote)).toMatchObject({ attempt: 4, step: 200 });
   });
 
+  it('does not go on from what it was rolled back from where that which counts cannot be brought', async () => {
+    using folder = tempFolder();
+    const { dir, remote, args, command } = await shippedRun(folder.path);
+    const other = join(folder.path, 'other');
+    cpSync(dir, other, { recursive: true });
+    expect((await runProcess(LAUNCHER, ['rollback', dir, '--to', '100'])).code).toBe(0);
+    expect((await runProcess(LAUNCHER, ['ship', dir, `file://${remote}`])).code).toBe(0);
+    // The other node has not heard of it; what counts is not sealed there, and something lies where it would be fetched to.
+    rmSync(join(other, 'step-100/holdfast.manifest.json'));
+    const { code, stdout, stderr } = await new Supervised({ args: ['--dir', other, ...args.slice(2)], command }).ended;
+    expect({ code, stdout, stderr }).toEqual({ code: 73, stdout: '', stderr: expect.stringContaining('error NAME_TAKEN') as string });
+  });
+
   it('goes on from an older copy when the newest one is bad, and says why', async () => {
     using folder = tempFolder();
     const { dir, remote, args, command, end } = await shippedRun(folder.path);

@@ -68,7 +68,7 @@ export async function takeRemoteNumber(
   }
 }
 
-/** Brings the newest copy when it is newer than the best that is here. True when there is something new. */
+/** Brings the newest copy when it is newer than the best that is here. True when the folder is to be looked at again. */
 export async function fetchNewer(
   store: OpenStore,
   best: { readonly attempt: number; readonly step: number } | null,
@@ -80,9 +80,10 @@ export async function fetchNewer(
     );
   } catch (thrown) {
     options.signal.throwIfAborted();
-    if (best === null) throw thrown;
+    // The decision to roll back may have arrived, and left out what was the best here.
+    if (best === null || scan(store).sealed.length === 0) throw thrown;
     options.book.complain(thrown);
-    return false;
+    return isLeftOut(best, readRollback(store));
   }
 }
 
