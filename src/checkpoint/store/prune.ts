@@ -13,6 +13,7 @@ import { sweepStaging } from './save-owner.ts';
 import type { SealedCheckpoint } from './scan.ts';
 import type { Store } from './store.ts';
 import { storeError } from './store-error.ts';
+import { sweepTemporaries } from './temporaries.ts';
 
 export interface PruneOptions extends Omit<LastGoodOptions, 'isReadOnly' | 'isDoubtRefused'> {
   readonly retention: Retention;
@@ -126,9 +127,10 @@ function moveToGrave(store: Store, checkpoint: SealedCheckpoint): string | null 
   return null;
 }
 
-/** Finishes deletions that were interrupted, and removes what dead processes had staged. */
+/** Finishes deletions that were interrupted, and removes what dead processes had staged or begun to make. */
 async function tidyUp(store: Store, options: CheckOptions): Promise<void> {
   const { run } = store;
   if (run !== null) sweepStaging({ ...store, run });
+  sweepTemporaries(store);
   await finishDeletions(store, options);
 }

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { sealSteps, testRun } from '../../../test/support/sealed-run.ts';
+import { realClock } from '../../core/clock.ts';
+import { prune } from './prune.ts';
+
+const DAY_S = 24 * 60 * 60;
+
+it('a prune removes what killed processes had begun to make a day ago, and nothing of those who are at work, nor of anybody else', async () => {
+  using run = testRun({ clock: realClock });
+  await sealSteps(run.store, 'g', 1);
+  const folders = [`.tmp-holdfast-${randomUUID()}`, `.holdfast/attempts/.tmp-${randomUUID()}`, `.holdfast/quarantine/.tmp-${randomUUID()}`];
+  const files = [
+    `.holdfast/last-good.json.${randomUUID()}.tmp`,
+    `.holdfast/pins/.${randomUUID()}.tmp`,
+    `.holdfast/attempts/1/deadline.json.${randomUUID()}.tmp`,
+  ];
+  const strangers = ['.tmp-holdfast-mine', `step-1.${randomUUID()}.tmp`, '.holdfast/attempts/.tmp-other'];
+  const make = (name: string, daysAgo: number): string => {
+    const path = join(run.path, name);
+    if (files.includes(name) || name.startsWith('step-')) writeFileSync(path, 'begun');
+    else {
+      mkdirSync(path);
+      writeFileSync(join(path, 'run.json'), 'begun');
+    }
+    const when = Date.now() / 1000 - daysAgo * DAY_S;
+    utimesSync(path, when, when);
+    return path;
+  };
+  const living = [...folders, ...files].map((name) => make(name, 0.5));
+  await prune(run.store, { retention: { last: 1, every: null, withinMs: null } });
+  expect(living.filter((path) => !existsSync(path))).toEqual([]);
+  const old = Date.now() / 1000 - 2 * DAY_S;
+  for (const path of living) utimesSync(path, old, old);
+  const others = strangers.map((name) => make(name, 2));
+  await prune(run.store, { retention: { last: 1, every: null, withinMs: null } });
+  expect(living.filter((path) => existsSync(path))).toEqual([]);
+  expect(others.filter((path) => !existsSync(path))).toEqual([]);
+  expect(existsSync(join(run.path, 'step-1'))).toBe(true);
+});

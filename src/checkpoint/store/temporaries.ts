@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { attemptNumbers } from './attempt.ts';
+import { removeTree } from './delete-tree.ts';
+import { at } from './layout.ts';
+import type { Store } from './store.ts';
+
+/**
+ * What is made under a temporary name is renamed within moments. A day later whoever made it is gone; one who was stopped for so long fails at its rename, and nothing else
+ * happens: until then nobody counts on it.
+ */
+const ABANDONED_MS = 24 * 60 * 60_000;
+
+/** Names in which the id is one that only we make: nobody else's file is ever taken for ours. */
+const ID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const FOLDER = new RegExp(`^\\.tmp-${ID}$`);
+const FILE = new RegExp(`^.*\\.${ID}\\.tmp$`, 's');
+const STORE = new RegExp(`^\\.tmp-holdfast-${ID}$`);
+
+/** So many of the newest attempts are looked into; older ones publish nothing any more. */
+const MOST_ATTEMPTS = 10;
+
+/** Removes what killed processes had begun to make in a run's folder. Never fails: it only tidies up. */
+export function sweepTemporaries(store: Store): void {
+  const { path } = store;
+  for (const [folder, pattern] of [
+    [path, STORE],
+    [at.store(path), FILE],
+    [at.store(path, 'attempts'), FOLDER],
+    [at.store(path, 'quarantine'), FOLDER],
+    [at.store(path, 'pins'), FILE],
+    ...newestAttempts(store).map((attempt) => [at.attempt(path, attempt), FILE] as const),
+  ] as const) {
+    for (const name of namesIn(store, folder)) if (pattern.test(name)) sweep(store, join(folder, name));
+  }
+}
+
+function newestAttempts(store: Store): readonly number[] {
+  try {
+    return attemptNumbers(store).slice(-MOST_ATTEMPTS);
+  } catch {
+    return [];
+  }
+}
+
+function namesIn({ fs }: Store, folder: string): readonly string[] {
+  try {
+    return fs.list(folder);
+  } catch {
+    return [];
+  }
+}
+
+function sweep({ fs, clock }: Store, path: string): void {
+  try {
+    const stat = fs.stat(path);
+    if (stat !== null && clock.now() - stat.mtimeMs > ABANDONED_MS) removeTree(fs, path);
+  } catch {
+    // Somebody else was quicker, or the volume has troubles that the work itself will tell.
+  }
+}
