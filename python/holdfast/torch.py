@@ -127,14 +127,18 @@ class State:
 
     def _walk(self) -> Tuple[Dict[str, Any], Optional[Walk]]:
         """The states of all parts; on a device they are being copied already, or may be. None: they are to be written at once."""
-        if not self._is_looked_at and place().rank == 0:
-            with self._at_the_cost_of_time():
-                self._look_at(_states_of(self._parts))
         walk = self._begin_walk()
         states: Dict[str, Any] = {}
         for name, part in self._parts.items():
             states[name] = plain(part.state_dict(), name)
             walk = self._go_on(walk, states[name])
+        if self._is_looked_at or place().rank != 0:
+            return states, walk
+        with self._at_the_cost_of_time():
+            self._look_at(states)
+        walk = self._begin_walk()
+        for state in states.values():
+            walk = self._go_on(walk, state)
         return states, walk
 
     def _begin_walk(self) -> Optional[Walk]:

@@ -401,6 +401,13 @@ class InTheBackground(Staged):
         with self.assertLogs("holdfast", "WARNING"):
             training.state.async_save(training.run, 2)
 
+    def test_what_a_resume_would_refuse_is_the_trainers_mistake(self):
+        training = Training(self, SlowDevice())
+        state = holdfast.torch.State(odd=mock.Mock(state_dict=lambda: {"what": object()}))
+        with mock.patch.object(holdfast.torch.log, "exception") as told, self.assertRaisesRegex(TypeError, "odd"):
+            state.async_save(training.run, 1)
+        self.assertFalse(told.called)
+
     def test_a_mistake_of_ours_costs_time_alone(self):
         training = Training(self, SlowDevice())
         with mock.patch.object(training.device, "take", side_effect=ValueError("a defect")), self.assertLogs("holdfast", "ERROR"):
