@@ -48,10 +48,18 @@ function weightsIn(text: string): readonly string[] {
   return [...text.matchAll(/finished with weights ([0-9a-f]{16})/g)].map(([, weights]) => String(weights));
 }
 
-/** The same training when nobody interrupts it. */
+/** The same training when nobody interrupts it; it ends with the process that wants to know. */
 function uninterrupted(environment: string): Promise<ProcessResult> {
-  const line = ['--standalone', '--nproc-per-node=2', join(EXAMPLES, 'torchrun/train.py'), STEPS];
-  return runProcess(join(environment, 'bin/torchrun'), line, {
+  const line = [
+    '--pdeathsig',
+    'TERM',
+    join(environment, 'bin/torchrun'),
+    '--standalone',
+    '--nproc-per-node=2',
+    join(EXAMPLES, 'torchrun/train.py'),
+    STEPS,
+  ];
+  return runProcess('setpriv', line, {
     env: { PATH: process.env['PATH'], PYTHONPATH: join(ROOT, 'python'), OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '' },
   });
 }
