@@ -51,9 +51,17 @@ function sfc32(seed: number): () => number {
   return step;
 }
 
-/** FNV-1a over the label, started from the parent's seed. */
+/** FNV-1a over the label, started from the parent's seed. Both are mixed: else what one bit of the seed does, one of the label could undo. */
 function hash(label: string, seed: number): number {
-  let state = 0x811c9dc5 ^ seed;
+  let state = 0x811c9dc5 ^ mixed(seed);
   for (let i = 0; i < label.length; i++) state = Math.imul(state ^ label.charCodeAt(i), 0x01000193);
-  return state >>> 0;
+  return mixed(state);
+}
+
+/** Every bit of the result depends on every bit of the word, and no two words have the same one (the last step of MurmurHash3). */
+function mixed(word: number): number {
+  let state = word;
+  state = Math.imul(state ^ (state >>> 16), 0x85ebca6b);
+  state = Math.imul(state ^ (state >>> 13), 0xc2b2ae35);
+  return (state ^ (state >>> 16)) >>> 0;
 }
