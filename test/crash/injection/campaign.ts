@@ -97,7 +97,7 @@ class Campaign implements AsyncDisposable {
       if (dry === null) continue;
       if (dry.end.end !== 'answered') throw new Error(`the subject ${dry.end.end} without any fault: ${dry.end.reason}`);
       for (const use of dry.trace.uses) {
-        const phase = phaseOf(use, this.#work);
+        const phase = phaseOf(use, this.#work, this.#options.subject);
         if (phase === null) continue;
         const { call, nth } = use;
         planned.push(...FAULTS.filter((fault) => mayGive(call, fault)).map((fault) => ({ thread, call, nth, fault, phase })));
@@ -116,7 +116,7 @@ class Campaign implements AsyncDisposable {
     const tried = await this.#traced(planned.thread, injectArgument(planned));
     if (tried === null) return null;
     const struck = struckUse(tried.trace);
-    const phase = struck === null ? null : phaseOf(struck, this.#work);
+    const phase = struck === null ? null : phaseOf(struck, this.#work, subject);
     if (phase === null) return null;
     const { end, reason } = tried.end;
     // A command ends with its process; what it could not release or remove would count as in use for as long as that lives.
@@ -143,7 +143,8 @@ class Campaign implements AsyncDisposable {
 
   #refresh(): void {
     rmSync(this.#work, { recursive: true, force: true });
-    cpSync(this.#before, this.#work, { recursive: true });
+    // Which of two files is the younger one says something about them.
+    cpSync(this.#before, this.#work, { recursive: true, preserveTimestamps: true });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -152,6 +153,6 @@ class Campaign implements AsyncDisposable {
 }
 
 function leavesClaims(work: string): boolean {
-  const folder = join(work, 'run/.holdfast/shipping');
-  return existsSync(folder) && readdirSync(folder).length > 0;
+  const folders = ['shipping', 'fetching'].map((name) => join(work, 'run/.holdfast', name));
+  return folders.some((folder) => existsSync(folder) && readdirSync(folder).length > 0);
 }

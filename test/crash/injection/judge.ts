@@ -6,6 +6,7 @@ import { realClock } from '../../../src/core/clock.ts';
 import { toError } from '../../../src/core/errors.ts';
 import { readTree } from '../model/tree.ts';
 import { halves, openWith, resume, saveSteps } from '../store-driver.ts';
+import { badOf, faultsOfSecond } from './judge-second.ts';
 import { shipTo } from './ship-checkpoint.ts';
 import { allowed, type Shape, type Subject, SUBJECT_CHECKPOINT } from './subjects.ts';
 
@@ -20,8 +21,9 @@ export async function faultsAfter(subject: Subject, shape: Shape, work: string, 
     const expected = allowed(subject, isAnswered);
     const { key, faults } = await resume(run, shape.bytes);
     const wrong = key !== null && expected.includes(key) ? [] : [`resume found ${key ?? 'nothing'}, not ${expected.join(' or ')}`];
-    const shipping = subject === 'ship' ? await faultsOfCopy(work, isAnswered) : [];
-    return [...faults, ...wrong, ...halves(run, { bytes: shape.bytes }), ...shipping, ...(await faultsOfNextSave(run, shape))];
+    const half = halves(run, { bytes: shape.bytes, except: badOf(subject) });
+    const others = subject === 'ship' ? await faultsOfCopy(work, isAnswered) : await faultsOfSecond(subject, shape, work);
+    return [...faults, ...wrong, ...half, ...others, ...(await faultsOfNextSave(run, shape))];
   } catch (thrown) {
     return [`failed: ${toError(thrown).message}`];
   }

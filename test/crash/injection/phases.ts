@@ -18,13 +18,21 @@ export type Phase =
   | 'upload'
   | 'remote manifest'
   | 'remote pointer'
-  | 'record';
+  | 'record'
+  | 'move'
+  | 'quarantine'
+  | 'download';
 
 /** What each subject must go through: a trace that shows less has lost sight of something. */
 export const PHASES_OF: Readonly<Record<Subject, readonly Phase[]>> = {
   save: ['look', 'attempt', 'staging write', 'receipt', 'manifest', 'rename', 'pointer', 'delete'],
   seal: ['look', 'staging write', 'manifest', 'rename', 'pointer', 'delete'],
   prune: ['look', 'trash', 'delete'],
+  'seal-file': ['look', 'staging write', 'manifest', 'rename', 'pointer', 'delete'],
+  'seal-into': ['look', 'staging write', 'manifest', 'rename', 'move', 'pointer', 'delete'],
+  'prune-files': ['look', 'trash', 'delete'],
+  'quarantine-file': ['look', 'quarantine', 'pointer'],
+  fetch: ['look', 'download', 'manifest', 'rename'],
   ship: ['look', 'claim', 'journal', 'upload', 'remote manifest', 'remote pointer', 'record'],
 };
 
@@ -40,12 +48,17 @@ function upload(key: string): string {
 const RULES: readonly (readonly [Phase, RegExp])[] = [
   ['delete', /^(unlink|unlinkat|rmdir) run\/\.holdfast\/(trash|attempts)\//],
   ['trash', /run\/\.holdfast\/trash/],
+  ['quarantine', /run\/\.holdfast\/quarantine/],
+  ['move', /^rename run\/export\/|^fsync run\/export$/],
+  ['rename', /^rename run\/\.holdfast\/fetching\/.* run\/[^.]/],
+  ['manifest', /run\/\.holdfast\/fetching\/.*holdfast\.manifest\.json/],
+  ['download', /run\/\.holdfast\/fetching/],
   ['rename', new RegExp(`^rename ${STAGED}/.* run/[^.]`)],
   ['rename', /^fsync run$/],
   ['manifest', new RegExp(`${STAGED}/[^/]+/(manifest|data/holdfast\\.manifest\\.json)`)],
   ['receipt', new RegExp(`${STAGED}/[^/]+/receipts`)],
   ['staging write', new RegExp(STAGED)],
-  ['staging write', /run\/checkpoint-2/],
+  ['staging write', /run\/(checkpoint-2|model-4|export)/],
   ['attempt', /run\/\.holdfast\/(attempts|fenced)/],
   ['pointer', /run\/\.holdfast\/last-good\.json|^fsync run\/\.holdfast$/],
   ['journal', /run\/\.holdfast\/shipping/],
@@ -58,8 +71,10 @@ const RULES: readonly (readonly [Phase, RegExp])[] = [
 ];
 
 /** Null for what lies outside of the folder the subject works in. */
-export function phaseOf({ call, paths }: Pick<Use, 'call' | 'paths'>, work: string): Phase | null {
+export function phaseOf({ call, paths }: Pick<Use, 'call' | 'paths'>, work: string, subject: Subject): Phase | null {
   if (paths.length === 0 || !paths.every((path) => path === work || path.startsWith(`${work}/`))) return null;
   const told = [call, ...paths.map((path) => path.slice(work.length + 1))].join(' ');
+  // Whoever fetches only reads there.
+  if (subject === 'fetch' && told.includes(' remote')) return 'look';
   return RULES.find(([, pattern]) => pattern.test(told))?.[0] ?? null;
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { fetchCheckpoint } from '../../../src/checkpoint/ship/fetch.ts';
 import { openJournal } from '../../../src/checkpoint/ship/journal.ts';
 import { parseLocation } from '../../../src/checkpoint/ship/location.ts';
 import { openStore } from '../../../src/checkpoint/ship/open-store.ts';
@@ -27,4 +28,16 @@ export async function shipTo(work: string, name: string, clock: Clock, beforeShi
   await using remote = openStore(location.value, { env: {}, clock, rng: createRng(1), signal: stop.signal, memory: journal });
   beforeShip?.();
   await shipCheckpoint(checkpoint, { store, remote, stop, journal, limit: { ...UNLIMITED, chunkBytes: PIECE_BYTES }, parallel: 2, clock });
+}
+
+/** Fetches the newest copy of `work/remote` into `work/run`, as `holdfast fetch` does. */
+export async function fetchFrom(work: string, clock: Clock): Promise<void> {
+  const location = parseLocation(`file://${join(work, 'remote')}`);
+  if (!location.ok) throw new Error(location.reason);
+  const stop = new AbortController();
+  const { signal } = stop;
+  const memory = { get: () => null, set() {}, delete() {} };
+  await using remote = openStore(location.value, { env: {}, clock, rng: createRng(1), signal, memory });
+  const limit = { ...UNLIMITED, chunkBytes: PIECE_BYTES };
+  await fetchCheckpoint({ remote, stop, signal, limit, clock, folder: join(work, 'run'), checkpoint: null, parallel: 1 });
 }

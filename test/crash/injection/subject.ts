@@ -1,17 +1,19 @@
 import { closeSync, cpSync, openSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { adopt } from '../../../src/checkpoint/store/adopt.ts';
 import { type DurableFs, realFs } from '../../../src/checkpoint/store/durable-fs.ts';
 import { removeTree } from '../../../src/checkpoint/store/delete-tree.ts';
-import { MANIFEST_NAME } from '../../../src/checkpoint/store/layout.ts';
+import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
+import { BESIDE_SUFFIX, MANIFEST_NAME } from '../../../src/checkpoint/store/layout.ts';
 import { prune } from '../../../src/checkpoint/store/prune.ts';
 import { realClock } from '../../../src/core/clock.ts';
 import { HoldfastError } from '../../../src/core/errors.ts';
 import { keepCompiled } from '../compile-cache.ts';
+import { looseFiles, looseName } from '../loose-files.ts';
 import { openWith, saveSteps } from '../store-driver.ts';
-import { shipTo } from './ship-checkpoint.ts';
+import { fetchFrom, shipTo } from './ship-checkpoint.ts';
 import type { Answer, Order } from './subject-process.ts';
-import { SUBJECT_CHECKPOINT, SUBJECT_STEP } from './subjects.ts';
+import { EXPORT, exported, LOOSE_SUBJECTS, type LooseSubject, SEAL_AS, SUBJECT_CHECKPOINT, SUBJECT_STEP } from './subjects.ts';
 
 /** A process that does what it is told, once for each order, and answers how it ended. */
 
@@ -30,7 +32,10 @@ function inPieces(path: string, data: Uint8Array | string): void {
   }
 }
 
-async function act({ subject, shape, work, isSabotaged }: Order): Promise<void> {
+const KEEP_ONE = { last: 1, every: null, withinMs: null };
+
+async function act(order: Order): Promise<void> {
+  const { subject, shape, work, isSabotaged } = order;
   const run = join(work, 'run');
   switch (subject) {
     case 'save':
@@ -39,22 +44,46 @@ async function act({ subject, shape, work, isSabotaged }: Order): Promise<void> 
       await saveSteps(openWith(fs, run, 'subject'), 'gang', [SUBJECT_STEP], { worldSize: shape.ranks, bytes: shape.bytes });
       return;
     case 'seal':
-      return seal(run, shape.ranks, isSabotaged);
+      return seal(run, 'checkpoint-2', shape.ranks, isSabotaged);
     case 'prune':
       // In place, without the trash.
       if (isSabotaged) for (const step of [1, 2]) removeTree(fs, join(run, `step-${step}`));
-      await prune(openWith(fs, run, 'subject'), { retention: { last: 1, every: null, withinMs: null } });
+      await prune(openWith(fs, run, 'subject'), { retention: KEEP_ONE });
       return;
     case 'ship':
       return shipTo(work, SUBJECT_CHECKPOINT, realClock, isSabotaged ? () => sealFirst(work) : undefined);
+    case 'fetch':
+      return isSabotaged ? copyInPlace(work) : fetchFrom(work, realClock);
+    default:
+      return actOnFiles(subject, order);
+  }
+}
+
+/** The same to checkpoints whose files lie beside others. */
+async function actOnFiles(subject: LooseSubject, { work, isSabotaged }: Order): Promise<void> {
+  const run = join(work, 'run');
+  switch (subject) {
+    case 'seal-file':
+      return seal(run, looseName(LOOSE_SUBJECTS[subject]), 1, isSabotaged);
+    case 'seal-into':
+      await adopt(openWith(isSabotaged ? sealFirstFs(join(work, EXPORT)) : fs, run, 'subject'), exported(work), SEAL_AS);
+      return;
+    case 'prune-files':
+      // The files first: what is left of them still has its seal.
+      if (isSabotaged) for (const member of looseFiles({ kind: 'set', step: 2 }).keys()) fs.unlink(join(run, member));
+      await prune(openWith(fs, run, 'subject'), { retention: KEEP_ONE });
+      return;
+    case 'quarantine-file':
+      // As who thinks that what is bad is worth nothing.
+      if (isSabotaged) removeTree(fs, join(run, looseName(LOOSE_SUBJECTS[subject])));
+      await lastGood(openWith(fs, run, 'subject'));
   }
 }
 
 /** Sabotaged, it says that all is well whatever happened. */
-async function seal(run: string, worldSize: number, isSabotaged: boolean): Promise<void> {
+async function seal(run: string, name: string, worldSize: number, isSabotaged: boolean): Promise<void> {
   try {
-    const options = { accept: 'anything', step: SUBJECT_STEP, worldSize } as const;
-    await adopt(openWith(fs, run, 'subject'), join(run, 'checkpoint-2'), options);
+    await adopt(openWith(fs, run, 'subject'), join(run, name), { ...SEAL_AS, worldSize });
   } catch (thrown) {
     if (!isSabotaged) throw thrown;
   }
@@ -64,6 +93,25 @@ async function seal(run: string, worldSize: number, isSabotaged: boolean): Promi
 function sealFirst(work: string): void {
   const [from, to] = ['run', 'remote'].map((place) => join(work, place, SUBJECT_CHECKPOINT, MANIFEST_NAME)) as [string, string];
   cpSync(from, to);
+}
+
+/** Moves the seal before what it is of. */
+function sealFirstFs(folder: string): DurableFs {
+  const held: (readonly [string, string])[] = [];
+  return {
+    ...fs,
+    rename(from, to) {
+      if (dirname(from) === folder && !from.endsWith(BESIDE_SUFFIX)) held.push([from, to]);
+      else fs.rename(from, to);
+      if (dirname(from) === folder && from.endsWith(BESIDE_SUFFIX)) for (const one of held) fs.rename(...one);
+    },
+  };
+}
+
+/** Copies to the final name, the manifest first, as a tool that copies a folder does. */
+function copyInPlace(work: string): void {
+  const [from, to] = ['remote', 'run'].map((place) => join(work, place, SUBJECT_CHECKPOINT)) as [string, string];
+  cpSync(from, to, { recursive: true });
 }
 
 async function answer(order: Order): Promise<Answer> {
