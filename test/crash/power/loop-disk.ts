@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type LoopKind, type Mounted, mountLoop } from '../../support/mounts.ts';
 
@@ -25,6 +25,8 @@ export function syncDisk({ path }: LoopDisk): void {
 
 /** Copies the image; false when the device was written meanwhile, so that the copy is of no instant. */
 export function copyImage({ image }: LoopDisk): boolean {
+  // A new file each time: whoever made a mount namespace while an older copy was mounted still holds that, and the same file would be shown as it was then.
+  rmSync(`${image}-copy`, { force: true });
   const before = writesOf(image);
   execFileSync('cp', ['--sparse=always', image, `${image}-copy`]);
   const after = writesOf(image);
