@@ -199,13 +199,13 @@ class Run:
             self._look_closer()
         atexit.register(self._tell_last)
 
-    def _take(self, step: int, meanwhile: Callable[[], None]) -> Optional[Dict[str, Any]]:
-        """The checkpoint of this step, when the supervisor finds every byte of it good."""
+    def _take(self, step: int, agreed: bool, meanwhile: Callable[[], None]) -> Optional[Dict[str, Any]]:
+        """The checkpoint of this step, when the supervisor finds every byte of it good; once all ranks have agreed on it, what is newer counts no more."""
         connection = self._connection
         if connection is None:
             return None
         try:
-            answer = connection.ask({"type": "take", "step": step}, timeout=_COMING_SECONDS, meanwhile=meanwhile)
+            answer = connection.ask({"type": "take", "step": step, "agreed": agreed}, timeout=_COMING_SECONDS, meanwhile=meanwhile)
         except Gone:
             return None
         return answer.get("resume")

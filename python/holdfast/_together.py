@@ -19,8 +19,8 @@ _WORTH_TELLING = 1.5
 
 
 Resume = Dict[str, Any]
-Take = Callable[[int, Callable[[], None]], Optional[Resume]]
-"""From a step, and what to do again and again while its bytes are compared, to what to go on from there."""
+Take = Callable[[int, bool, Callable[[], None]], Optional[Resume]]
+"""From a step, whether all ranks have agreed on it, and what to do again and again while its bytes are compared, to what to go on from there."""
 
 
 class ResumeDisagreement(RuntimeError):
@@ -136,9 +136,12 @@ class Together:
                 return None
             for step in common_steps(channel, held.run, steps):
                 place = f"resume-{step}"
-                taken = take(step, partial(channel.tell_coming, place))
+                coming = partial(channel.tell_coming, place)
+                taken = take(step, False, coming)
                 given = None if taken is None else Given(held.run, str(taken["save"]))
                 if channel.is_unanimous(place, given):
+                    if take(step, True, coming) is None:
+                        raise Broken(f"step {step} was agreed on, and could not be taken")
                     log.warning("not all nodes hold the same last good checkpoint; all ranks go on from step %d, which they do hold", step)
                     return taken
         except Broken as error:

@@ -46,7 +46,8 @@ class ResumeTogether(unittest.TestCase):
         resume = {"path": f"/run/step-{steps[0]}", "step": steps[0], "save": f"save-{steps[0]}"} if steps else None
         welcome = supervisor.answers["hello"]
         supervisor.answers["hello"] = lambda message: {**welcome(message), "resume": resume, "steps": steps}
-        supervisor.answers["take"] = lambda message: {
+        self.agreed = []
+        supervisor.answers["take"] = lambda message: (self.agreed.append(message["step"]) if message["agreed"] else None) or {
             "type": "taken",
             "step": message["step"],
             "resume": None
@@ -63,6 +64,7 @@ class ResumeTogether(unittest.TestCase):
         with self.assertLogs("holdfast", "WARNING") as logs:
             self.assertEqual(self.resume(OtherNode([5, 3]), [7, 5, 3]), (6, [Path("/run/step-5")]))
         self.assertIn("step 5", logs.output[-1])
+        self.assertEqual(self.agreed, [5])
 
     def test_it_does_not_matter_who_is_ahead(self):
         with self.assertLogs("holdfast", "WARNING"):

@@ -4,7 +4,7 @@ import type { OpenStore } from '../checkpoint/store/store.ts';
 import type { Clock } from '../core/clock.ts';
 import { formatBytes } from '../core/bytes.ts';
 import { formatDuration } from '../core/duration.ts';
-import type { HoldfastError } from '../core/errors.ts';
+import { type HoldfastError, toError } from '../core/errors.ts';
 import type { EventOf } from '../ledger/events.ts';
 import type { Book } from './book.ts';
 import { bounded } from './bounded.ts';
@@ -223,7 +223,7 @@ export class Life implements SdkListener, SaveEvents {
         this.#reserve(rank, message.bytes);
         break;
       case 'take':
-        void this.#take(rank, message.step);
+        void this.#take(rank, message);
         break;
       case 'late':
         this.desk.late(rank, message.at);
@@ -253,16 +253,18 @@ export class Life implements SdkListener, SaveEvents {
   }
 
   /** The ranks of all nodes can only go on from a step that each of them holds. */
-  async #take(rank: Rank, step: number): Promise<void> {
-    const taken = await this.#older.take(step);
+  async #take(rank: Rank, { step, agreed }: { readonly step: number; readonly agreed: boolean }): Promise<void> {
+    const { book, resume, attempt } = this.#life;
+    const looked = agreed ? this.#older.goBack(step, attempt.attempt) : this.#older.take(step);
+    const taken = await looked.catch((thrown: unknown) => toError(thrown).message);
     const isRefused = typeof taken === 'string';
-    const { book, resume } = this.#life;
-    if (this.#tookStep !== step) {
-      this.#tookStep = step;
-      if (isRefused) book.warn(`step ${step}, which other nodes hold too, was not taken: ${taken}`);
-      else if (resume?.step !== step) book.warn(`not all nodes hold step ${resume?.step}; the ranks ask for step ${step}, which all hold`);
-    }
     rank.send({ type: 'taken', step, resume: isRefused ? null : taken, reason: isRefused ? taken : null });
+    if (isRefused) book.warn(`step ${step}, which other nodes hold too, was not taken: ${taken}`);
+    if (isRefused || !agreed || this.#tookStep === step) return;
+    this.#tookStep = step;
+    this.measured.noteTaken(step);
+    if (resume?.step !== step)
+      book.warn(`not all nodes hold step ${resume?.step}: all ranks go on from step ${step}, and what is newer here counts no more`);
   }
 
   /** Memory that a rank keeps from save to save. */

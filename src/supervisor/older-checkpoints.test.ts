@@ -34,4 +34,28 @@ describe('the checkpoints that a run could go on from', () => {
     await sealSteps(run.store, 'g', 1);
     expect(await new OlderCheckpoints(run.store).take(7)).toBe('there is no sealed checkpoint of step 7 here');
   });
+
+  it('make what is newer count no more, once all ranks go on from one of them; what follows counts', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    expect(await new OlderCheckpoints(run.store).goBack(2, 2)).toMatchObject({ step: 2 });
+    const stepsNow = () => scan(run.store).sealed.map(({ manifest: { attempt, step } }) => [attempt, step]);
+    expect(stepsNow()).toEqual([
+      [1, 2],
+      [1, 1],
+    ]);
+    await sealSteps(run.store, 'again', 3);
+    expect(stepsNow()).toEqual([
+      [2, 3],
+      [1, 2],
+      [1, 1],
+    ]);
+  });
+
+  it('leave everything as it is where all ranks go on from the newest', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    expect(await new OlderCheckpoints(run.store).goBack(2, 2)).toMatchObject({ step: 2 });
+    expect(scan(run.store)).toMatchObject({ rollback: null, rolledBack: [] });
+  });
 });

@@ -114,5 +114,5 @@ export function isNewer(one: Age, other: Age): boolean {
 
 /** Whether somebody has rolled the run back from it; whatever it is called. */
 export function isLeftOut({ attempt, step }: Age, rollback: Rollback | null): boolean {
-  return isRolledBack({ name: '', manifest: { attempt, step } }, rollback);
+  return isRolledBack({ manifest: { attempt, step } }, rollback);
 }

@@ -29,6 +29,8 @@ export interface StartOptions {
 
 /** No grace is longer than this, whatever a file says. */
 const LONGEST_GRACE_MS = 24 * 3_600_000;
+/** Of a predecessor that does not tell how much was left. */
+const UNTOLD_GRACE_MS = 10 * 60_000;
 const POLL_MS = 500;
 /** One is added to a number, and every number must be told from the next. */
 const MAX_ATTEMPT = 999_999_999_999_999;
@@ -222,8 +224,9 @@ function longestLeft(store: OpenStore, attempt: number, waited: number): number 
   for (const older of attemptNumbers(store)) {
     if (older >= attempt || isFenced(store, older)) continue;
     const { deadlineMs, leftMs } = readObject(store.fs, at.deadlineFile(store.path, older)) ?? {};
-    if (typeof deadlineMs !== 'number' || typeof leftMs !== 'number') continue;
-    longest = Math.max(longest, Math.min(deadlineMs - store.clock.now(), leftMs - waited));
+    if (typeof deadlineMs !== 'number') continue;
+    const most = typeof leftMs === 'number' ? leftMs : UNTOLD_GRACE_MS;
+    longest = Math.max(longest, Math.min(deadlineMs - store.clock.now(), most - waited));
   }
   return longest;
 }

@@ -98,7 +98,7 @@ function none(store: Store, found: Scan, skipped: readonly Skipped[]): LastGood 
 export function withheldIn(store: Store, { rollback }: Scan): readonly Quarantined[] {
   // What cannot say its attempt any more is as old as can be.
   return listQuarantine(store).filter(
-    ({ name, attempt, step }) => !isRolledBack({ name, manifest: { attempt: attempt ?? 0, step: step ?? 0 } }, rollback),
+    ({ attempt, step }) => !isRolledBack({ manifest: { attempt: attempt ?? 0, step: step ?? 0 } }, rollback),
   );
 }
 

@@ -8,7 +8,7 @@ import { isCode, isNotOurs, storeError } from './store-error.ts';
 
 const ROLLBACK_SCHEMA = 'holdfast.rollback/1';
 
-/** A person's decision that newer checkpoints shall not count, without deleting them. */
+/** The decision that newer checkpoints shall not count, without deleting them: a person's, or that of ranks whose nodes hold different ones. */
 export interface Rollback {
   /** What counts as the newest of the attempts up to `throughAttempt`; null: none of them, the run starts fresh. */
   readonly to: { readonly name: string; readonly attempt: number; readonly step: number } | null;
@@ -47,12 +47,11 @@ export function formatRollback(rollback: Rollback): string {
 
 /** True when the decision takes this checkpoint out of consideration. */
 export function isRolledBack(
-  { name, manifest }: { readonly name: string; readonly manifest: { readonly attempt: number; readonly step: number } },
+  { manifest }: { readonly manifest: { readonly attempt: number; readonly step: number } },
   rollback: Rollback | null,
 ): boolean {
   if (rollback === null || manifest.attempt > rollback.throughAttempt) return false;
   const { to } = rollback;
   if (to === null) return true;
-  if (name === to.name) return false;
   return manifest.attempt > to.attempt || (manifest.attempt === to.attempt && manifest.step > to.step);
 }

@@ -14,6 +14,7 @@ const ABANDONED_MS = 24 * 60 * 60_000;
 const ID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const FOLDER = new RegExp(`^\\.tmp-${ID}$`);
 const FILE = new RegExp(`^.*\\.${ID}\\.tmp$`, 's');
+const PIN = new RegExp(`^\\.${ID}\\.tmp$`);
 const STORE = new RegExp(`^\\.tmp-holdfast-${ID}$`);
 
 /** So many of the newest attempts are looked into; older ones publish nothing any more. */
@@ -27,7 +28,8 @@ export function sweepTemporaries(store: Store): void {
     [at.store(path), FILE],
     [at.store(path, 'attempts'), FOLDER],
     [at.store(path, 'quarantine'), FOLDER],
-    [at.store(path, 'pins'), FILE],
+    // A pin is called like a checkpoint, which may be called anything.
+    [at.store(path, 'pins'), PIN],
     ...newestAttempts(store).map((attempt) => [at.attempt(path, attempt), FILE] as const),
   ] as const) {
     for (const name of namesIn(store, folder)) if (pattern.test(name)) sweep(store, join(folder, name));

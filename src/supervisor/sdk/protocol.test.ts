@@ -46,7 +46,11 @@ describe('a message of a rank', () => {
     ],
     [
       { type: 'take', step: 7 },
-      { type: 'take', step: 7 },
+      { type: 'take', step: 7, agreed: false },
+    ],
+    [
+      { type: 'take', step: 7, agreed: true },
+      { type: 'take', step: 7, agreed: true },
     ],
     [
       { type: 'reserve', bytes: 4096 },

@@ -28,8 +28,8 @@ export type FromRank =
   /** Memory for a file that is kept from save to save; 0 gives it back. */
   | { readonly type: 'reserve'; readonly bytes: number }
   | { readonly type: 'failed'; readonly save: string; readonly reason: string }
-  /** Nodes that have a run each hold different checkpoints: can it go on from this step? */
-  | { readonly type: 'take'; readonly step: number }
+  /** Nodes that have a run each hold different checkpoints: can it go on from this step? `agreed`: all ranks do. */
+  | { readonly type: 'take'; readonly step: number; readonly agreed: boolean }
   | { readonly type: 'late'; readonly at: number; readonly step: number }
   /** All ranks save at the step that they agree on, so long after one of them is asked; null: they cannot agree any more. */
   | { readonly type: 'agrees'; readonly withinMs: number | null }
@@ -101,7 +101,7 @@ const READERS: Readonly<Record<string, (message: JsonObject) => Parsed<FromRank>
   failed: ({ save, reason }) =>
     isShort(save) ? parsed({ type: 'failed', save, reason: readText(reason) ?? 'no reason given' }) : noSave(),
   reserve: ({ bytes }) => (isCount(bytes) ? parsed({ type: 'reserve', bytes }) : refused('has no bytes that are a whole number from 0')),
-  take: ({ step }) => (isCount(step) ? parsed({ type: 'take', step }) : noStep()),
+  take: ({ step, agreed }) => (isCount(step) ? parsed({ type: 'take', step, agreed: agreed === true }) : noStep()),
   late: ({ at, step }) => (isCount(step) && isCount(at) ? parsed({ type: 'late', at, step }) : noStep()),
   agrees: ({ withinMs }) => parsed({ type: 'agrees', withinMs: isSpan(withinMs) ? withinMs : null }),
   busy: ({ what }) => parsed({ type: 'busy', what: readText(what) }),

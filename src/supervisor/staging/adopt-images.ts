@@ -65,7 +65,7 @@ async function isAdoptable(image: Image, adopt: AdoptOptions): Promise<boolean> 
     newest === undefined ||
     image.attempt > newest.manifest.attempt ||
     (image.attempt === newest.manifest.attempt && image.step > newest.manifest.step);
-  if (isNewer && !isRolledBack({ name: '', manifest: image }, rollback)) return true;
+  if (isNewer && !isRolledBack({ manifest: image }, rollback)) return true;
   // It was sealed before whoever sealed it could clear it away, or the run has gone on, or was taken back, without it: nothing is lost.
   await dropImage(image.folder);
   return false;

@@ -133,7 +133,7 @@ function changedMs({ stamps }: Entry): number {
 /** Somebody has rolled the run back, and nothing was sealed since: what lies there is what the run was rolled back from. */
 function isRefused({ rollback, sealed: all }: Scan, { entry: { name }, step }: Whole): boolean {
   const attempt = Math.max(rollback?.throughAttempt ?? 0, all[0]?.manifest.attempt ?? 0);
-  return isRolledBack({ name, manifest: { attempt, step } }, rollback);
+  return name !== rollback?.to?.name && isRolledBack({ manifest: { attempt, step } }, rollback);
 }
 
 async function sealed({ path }: Entry, { store, attempt, book, signal }: LeftoverOptions): Promise<boolean> {
