@@ -61,7 +61,7 @@ describe.skipIf('missing' in tracer)(`faults at every system call${'missing' in 
     ['fetch', 'copies in place', 'step-3'],
   ];
   /** What gives these away is a kill at the right place, of few. */
-  const HALF_WAY: ReadonlySet<Subject> = new Set(['seal-into', 'prune-files', 'quarantine-file', 'fetch']);
+  const HALF_WAY: ReadonlySet<Subject> = new Set(['prune', 'seal-into', 'prune-files', 'quarantine-file', 'fetch']);
   it.each(SABOTAGES)('find out a %s that %s', async (subject, _, complaint) => {
     using folder = fastFolder();
     const rng = createRng(SEED).fork(subject);
