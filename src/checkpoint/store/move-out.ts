@@ -57,7 +57,8 @@ function isSame({ fs }: Store, checkpoint: SealedCheckpoint | BrokenSeal, folder
   return parsed?.ok !== true || parsed.manifest.save === manifest.save;
 }
 
-function moveIfThere({ fs }: Store, from: string, to: string): boolean {
+/** False when it is not there any more: somebody else was quicker. */
+export function moveIfThere({ fs }: Store, from: string, to: string): boolean {
   try {
     fs.rename(from, to);
     return true;

@@ -2,9 +2,9 @@ import { basename, join } from 'node:path';
 import { type CheckOptions, checkFiles } from './check-sealed.ts';
 import type { EntryStat } from './durable-fs.ts';
 import type { Manifest, SealedFile } from './manifest.ts';
+import { moveIfThere } from './move-out.ts';
 import { type FoundSeal, readSeals } from './read-seals.ts';
 import type { Store } from './store.ts';
-import { isCode } from './store-error.ts';
 
 /**
  * A checkpoint of files beside others goes to its grave name by name, its manifest first. Whoever is killed in between leaves files in the run's folder that
@@ -55,20 +55,9 @@ export async function takeOrphans(store: Store, grave: string, orphans: Orphans,
     const problem = await checkFiles(store, { name: seal.name, root: path, manifest: { ...manifest, files: [file] } }, options);
     if (problem?.state === 'unreadable') isKnown = false;
     if (problem !== null || isSealedAnew(store, seal)) continue;
-    if (!isMoved(fs, from, to)) continue;
+    if (!moveIfThere(store, from, to)) continue;
     // Somebody may have put another one there, or sealed it, in the meantime.
     if (JSON.stringify(before) !== JSON.stringify(fs.stat(to)) || isSealedAnew(store, seal)) fs.rename(to, from);
   }
   return isKnown;
-}
-
-/** False when another prune was quicker. */
-function isMoved(fs: Store['fs'], from: string, to: string): boolean {
-  try {
-    fs.rename(from, to);
-    return true;
-  } catch (thrown) {
-    if (isCode(thrown, 'ENOENT')) return false;
-    throw thrown;
-  }
 }
