@@ -23,7 +23,7 @@ export const INTERRUPT = { afterSave: 200, atStep: 240, inSaveFrom: 200 } as con
 export const SCENES: readonly Scene[] = [
   {
     id: 'short-grace',
-    title: 'SIGTERM, then SIGKILL after 0.4 s; a save takes 0.8 s',
+    title: 'SIGTERM with a grace of 0.4 s; a save takes 0.8 s',
     how: 'a Spot node that is gone sooner than the trainer can save',
     graceMs: 400,
     interruption: 'terminate',
