@@ -25,7 +25,7 @@ interface Volume {
 interface Container {
   readonly name: string;
   readonly command: readonly string[];
-  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly env?: readonly { readonly name: string; readonly value: string }[];
   readonly resources: { readonly requests: { readonly memory: string }; readonly limits: { readonly memory: string } };
   readonly securityContext: Readonly<Record<string, unknown>>;
   readonly volumeMounts: readonly Mount[];
@@ -81,10 +81,15 @@ function read(path: string): unknown {
 
 const jobOf = (name: string): Job => read(`job/${name}.yaml`) as Job;
 const pyTorchJobOf = (name: string): PyTorchJob => read(`pytorchjob/${name}.yaml`) as PyTorchJob;
-const podsOf = (name: string): readonly PodSpec[] => [
-  jobOf(name).spec.template.spec,
-  ...Object.values(pyTorchJobOf(name).spec.pytorchReplicaSpecs).map(({ template }) => template.spec),
-];
+/** The pods of each kind, and how many nodes they make. */
+function kindsOf(name: string): readonly (readonly [readonly PodSpec[], number])[] {
+  const replicas = Object.values(pyTorchJobOf(name).spec.pytorchReplicaSpecs);
+  return [
+    [[jobOf(name).spec.template.spec], 1],
+    [replicas.map(({ template }) => template.spec), replicas.reduce((sum, replica) => sum + replica.replicas, 0)],
+  ];
+}
+const podsOf = (name: string): readonly PodSpec[] => kindsOf(name).flatMap(([pods]) => pods);
 
 function onlyContainer({ containers }: PodSpec): Container {
   const [container, ...more] = containers;
@@ -157,7 +162,7 @@ describe.each(TRAINERS)('%s', (name) => {
     }
   });
 
-  it('keeps its run on the shared volume, hears the annotations, stages in memory', () => {
+  it('keeps its run on the shared volume, and hears the annotations', () => {
     for (const pod of podsOf(name)) {
       const container = onlyContainer(pod);
       const { values } = optionsOf(container);
@@ -166,12 +171,23 @@ describe.each(TRAINERS)('%s', (name) => {
       const [item] = volumeAt(pod, noticeFile).downwardAPI?.items ?? [];
       expect(item?.fieldRef.fieldPath).toBe('metadata.annotations');
       expect(noticeFile.endsWith(`/${item?.path}`)).toBe(true);
-      const stage = container.env.find((variable) => variable.name === 'HOLDFAST_STAGE')?.value ?? '';
-      const { emptyDir } = volumeAt(pod, stage);
-      expect(emptyDir?.medium).toBe('Memory');
-      const { requests, limits } = container.resources;
-      expect(requests.memory).toBe(limits.memory);
-      expect(bytesOf(limits.memory)).toBeGreaterThanOrEqual(2 * bytesOf(emptyDir?.sizeLimit ?? ''));
+    }
+  });
+
+  it('stages in memory where it has one node, and asks for no such memory where it has several', () => {
+    for (const [pods, nodes] of kindsOf(name)) {
+      for (const pod of pods) {
+        const { env = [], resources } = onlyContainer(pod);
+        const stage = env.find((variable) => variable.name === 'HOLDFAST_STAGE')?.value;
+        const inMemory = pod.volumes.filter(({ emptyDir }) => emptyDir?.medium === 'Memory');
+        expect(resources.requests.memory).toBe(resources.limits.memory);
+        if (nodes > 1) {
+          expect([stage, inMemory]).toEqual([undefined, []]);
+        } else {
+          expect(inMemory).toEqual([volumeAt(pod, stage ?? '')]);
+          expect(bytesOf(resources.limits.memory)).toBeGreaterThanOrEqual(2 * bytesOf(inMemory[0]?.emptyDir?.sizeLimit ?? ''));
+        }
+      }
     }
   });
 
@@ -185,10 +201,11 @@ describe.each(TRAINERS)('%s', (name) => {
     }
   });
 
-  it('means the same in both kinds, but for how torchrun finds its peers', () => {
+  it('means the same in both kinds, but for how torchrun finds its peers, and for memory to stage in', () => {
     const [job, ...others] = podsOf(name).map((pod) => {
       const { values, operands } = optionsOf(onlyContainer(pod));
-      return { values, script: operands.at(-1), volumes: pod.volumes, grace: pod.terminationGracePeriodSeconds };
+      const volumes = pod.volumes.filter(({ emptyDir }) => emptyDir?.medium !== 'Memory');
+      return { values, script: operands.at(-1), volumes, grace: pod.terminationGracePeriodSeconds };
     });
     for (const other of others) expect(other).toEqual(job);
   });
