@@ -23,6 +23,8 @@ export const at = {
   store: (run: string, ...below: readonly string[]) => join(run, STORE_FOLDER, ...below),
   runFile: (run: string) => join(run, STORE_FOLDER, 'run.json'),
   lastGoodFile: (run: string) => join(run, STORE_FOLDER, 'last-good.json'),
+  /** The name of the checkpoint that is being sent. */
+  heldFile: (run: string) => join(run, STORE_FOLDER, 'held-for-shipping'),
   rollbackFile: (run: string) => join(run, STORE_FOLDER, 'rollback.json'),
   attempt: (run: string, attempt: number) => join(run, STORE_FOLDER, 'attempts', String(attempt)),
   attemptFile: (run: string, attempt: number) => join(run, STORE_FOLDER, 'attempts', String(attempt), 'attempt.json'),

@@ -3,9 +3,23 @@ import { at } from './layout.ts';
 import { replaceThrough } from './replace-file.ts';
 import type { SealedCheckpoint } from './scan.ts';
 import type { OpenStore, Store } from './store.ts';
-import { isCode, storeError } from './store-error.ts';
+import { isCode, isNotOurs, storeError } from './store-error.ts';
 
-/** Names of the checkpoints that retention must leave alone. */
+/** Names of the checkpoints that retention must leave alone: those that people have pinned, and the one that is being sent. */
+export function listKept(store: Store): ReadonlySet<string> {
+  return new Set([...listPins(store), ...listHeld(store)]);
+}
+
+function listHeld({ fs, path }: Store): readonly string[] {
+  try {
+    return [fs.readFile(at.heldFile(path)).toString('utf8')];
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT', 'ENOTDIR') || isNotOurs(thrown)) return [];
+    throw storeError(thrown, 'read', at.heldFile(path));
+  }
+}
+
+/** Names of the checkpoints that people have pinned. */
 export function listPins({ fs, path }: Store): ReadonlySet<string> {
   try {
     // A pin in the making begins with a dot, as no name of a checkpoint does.

@@ -5,7 +5,7 @@ import { deleteFenced } from './fenced-leftovers.ts';
 import { digGrave, finishDeletions } from './graves.ts';
 import { at } from './layout.ts';
 import { moveOut } from './move-out.ts';
-import { listPins } from './pins.ts';
+import { listKept } from './pins.ts';
 import { readManifestFile } from './read-seals.ts';
 import { type Kept, planRetention, type Retention, type RetentionPlan } from './retention.ts';
 import { readRollback } from './rollback.ts';
@@ -60,7 +60,7 @@ function planFor(store: Store, { scan, checkpoint, skipped }: LastGood, retentio
   const passedBy = new Set(skipped.filter(({ quarantined }) => quarantined !== null).map(({ name }) => name));
   const sealed = scan.sealed.filter(({ name }) => !passedBy.has(name));
   const { rolledBack, rollback } = scan;
-  return planRetention({ sealed, rolledBack, rollback, lastGood: checkpoint, pins: listPins(store), nowMs: store.clock.now() }, retention);
+  return planRetention({ sealed, rolledBack, rollback, lastGood: checkpoint, pins: listKept(store), nowMs: store.clock.now() }, retention);
 }
 
 export function bytesOf({ manifest }: SealedCheckpoint): number {
@@ -79,7 +79,7 @@ function removeAll(store: Store, plan: LastGood, remove: readonly SealedCheckpoi
 
 /** A person has pinned it meanwhile, or rolled the run back, perhaps to this very one. */
 function isOverruled(store: Store, { scan: { rollback } }: LastGood, { name }: SealedCheckpoint): boolean {
-  return listPins(store).has(name) || JSON.stringify(readRollback(store)) !== JSON.stringify(rollback);
+  return listKept(store).has(name) || JSON.stringify(readRollback(store)) !== JSON.stringify(rollback);
 }
 
 /** What is kept must be there after a crash before anything else goes: its writer may have died before its last sync. */
