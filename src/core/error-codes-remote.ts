@@ -48,7 +48,7 @@ export const REMOTE_ERROR_CODES = {
     exit: EXIT.no,
     title: 'Something else lies at the remote place',
     explain:
-      'The prefix belongs to another run, or another checkpoint has the name there and a newer attempt of the run ships to it, so that this one is stale. Nothing is ever replaced. Give every run a prefix of its own, and let one attempt of it run at a time.',
+      'The prefix belongs to another run, or another checkpoint has the name there and a newer attempt of the run ships to it, so that this one is stale. Nothing is ever replaced. Give every run a prefix of its own, and let one attempt of it run at a time. `holdfast run` ends with 65 for it.',
   },
   REMOTE_NOT_FOUND: {
     exit: EXIT.noInput,
@@ -60,7 +60,7 @@ export const REMOTE_ERROR_CODES = {
     exit: EXIT.no,
     title: 'What the object store holds cannot be understood',
     explain:
-      'The remote manifest or pointer is damaged, too large, of a newer version, or names files outside of its folder; or the store answered something that is no answer. Nothing was written.',
+      'The remote manifest or pointer is damaged, too large, of a newer version, or names files outside of its folder; or the store answered something that is no answer. Nothing was written. `holdfast run` ends with 65 for it.',
   },
   REMOTE_UNAVAILABLE: {
     exit: EXIT.unavailable,

@@ -36,7 +36,7 @@ export const ERROR_CODES = {
     exit: EXIT.no,
     title: 'There is no checkpoint to resume from',
     explain:
-      'Checkpoints were found, but none that a run could resume from at the level and with the requirement that were given. `holdfast verify PATH` tells the reason for each. With `--require resumable` only checkpoints count whose checksums were compared, which needs `--deep`.',
+      'Checkpoints were found, but none that a run could resume from at the level and with the requirement that were given. `holdfast verify PATH` tells the reason for each. With `--require resumable` only checkpoints count whose checksums were compared, which needs `--deep`. `holdfast run` starts no trainer from nothing then, and ends with 65.',
   },
   STORE_NOT_WRITABLE: {
     exit: EXIT.notWritten,

@@ -8,22 +8,26 @@ export interface ErrorFacts {
   /** The way out: what the reader can do now. */
   readonly hint?: string;
   readonly cause?: unknown;
+  /** Where it ends a command otherwise than its code says. */
+  readonly exit?: ExitCode;
 }
 
-/** An error the user can act on. Its code is stable, is documented by `holdfast explain CODE`, and decides the exit code. */
+/** An error the user can act on. Its code is stable, is documented by `holdfast explain CODE`, and decides the exit code unless it is told. */
 export class HoldfastError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
+  readonly #exit: ExitCode | undefined;
 
   constructor(code: ErrorCode, facts: ErrorFacts) {
     super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = 'HoldfastError';
     this.code = code;
     this.hint = facts.hint;
+    this.#exit = facts.exit;
   }
 
   get exitCode(): ExitCode {
-    return ERROR_CODES[this.code].exit;
+    return this.#exit ?? ERROR_CODES[this.code].exit;
   }
 }
 

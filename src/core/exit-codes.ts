@@ -6,6 +6,7 @@ export const EXIT = {
   unsafe: 4,
   fenced: 5,
   usage: 64,
+  unusable: 65,
   noInput: 66,
   noRuntime: 69,
   internal: 70,
@@ -30,6 +31,8 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   unsafe: '`verify --strict`: loading a checkpoint would call code outside the frameworks’ own names.',
   fenced: 'A newer attempt of the run has taken over; what this one wanted to commit was refused.',
   usage: 'The command line was not understood. Nothing was done.',
+  unusable:
+    '`run`: nothing that lies in the folder of the run, or at the address of `--ship`, can be gone on from, and it is not empty either: no checkpoint is good, or it belongs to another run. No trainer was started, and the same command would end the same.',
   noInput: 'A path does not exist or cannot be read.',
   noRuntime: 'The launcher found no Node.js that is new enough, `demo` no Python 3, or the installation is incomplete.',
   internal: 'A defect in Holdfast. Please report it.',

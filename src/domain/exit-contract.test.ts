@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exitOfRun, POD_FAILURE_POLICY, type RunEnd } from './exit-contract.ts';
+import { ERROR_CODES, type ErrorCode } from '../core/error-codes.ts';
+import { HoldfastError } from '../core/errors.ts';
+import { exitOfRefusal, exitOfRun, POD_FAILURE_POLICY, type RunEnd } from './exit-contract.ts';
 
 const END: RunEnd = { saidFinished: false, wasEnded: false, isTerminating: false, trainer: { code: 0 }, failure: null };
 
@@ -25,6 +27,7 @@ describe('the exit code of a run', () => {
     ['says finished, hangs and is ended for it', { saidFinished: true, wasEnded: true, trainer: { signal: 'SIGKILL' } }, 0, 'finished'],
     ['runs out of memory', { trainer: { signal: 'SIGKILL' } }, 137, 'killed'],
     ['crashes', { trainer: { signal: 'SIGSEGV' } }, 139, 'killed'],
+    ['dies of a real-time signal', { trainer: { signal: 'SIG40' } }, 168, 'killed'],
     ['dies of a SIGTERM that was not ours', { trainer: { signal: 'SIGTERM' } }, 143, 'killed'],
     ['does not exist', { trainer: null, failure: 127 }, 127, 'refused'],
     ['is ended because a newer attempt has taken over', { trainer: { signal: 'SIGTERM' }, failure: 5 }, 5, 'refused'],
@@ -58,6 +61,24 @@ describe('the exit code of a run', () => {
         },
       ),
     );
+  });
+
+  it.each([
+    ['none of its checkpoints is good', 'NO_LAST_GOOD', 65],
+    ['the copies are of another run', 'REMOTE_CONFLICT', 65],
+    ['the copies cannot be understood', 'REMOTE_INVALID', 65],
+    ['the clock is wrong on this node', 'CLOCK_SKEWED', 75],
+    ['the store cannot be reached', 'REMOTE_UNAVAILABLE', 75],
+    ['the command line is wrong', 'USAGE', 64],
+    ['a newer attempt has taken over', 'ATTEMPT_FENCED', 5],
+  ] as const)('when no trainer is started because %s', (_, error, code) => {
+    expect(exitOfRefusal(new HoldfastError(error, { message: '' }))).toBe(code);
+  });
+
+  it('is never that of a Python exception for an error of ours, and fails a Job for what no retry mends', () => {
+    const refusals = Object.keys(ERROR_CODES).map((code) => exitOfRefusal(new HoldfastError(code as ErrorCode, { message: '' })));
+    expect(refusals).not.toContain(1);
+    expect(POD_FAILURE_POLICY).toContain('[64, 65, 126, 127]');
   });
 
   it('is matched by rules whose order lets a disruption win', () => {

@@ -1,8 +1,13 @@
 import { constants } from 'node:os';
-import { EXIT } from '../core/exit-codes.ts';
+import type { ErrorCode } from '../core/error-codes.ts';
+import type { HoldfastError } from '../core/errors.ts';
+import { EXIT, type ExitCode } from '../core/exit-codes.ts';
+
+/** The name of a signal; real-time signals, which have none of their own, are `SIG` and the number. */
+export type SignalName = NodeJS.Signals | `SIG${number}`;
 
 /** How the trainer's process ended. */
-export type TrainerExit = { readonly code: number } | { readonly signal: NodeJS.Signals };
+export type TrainerExit = { readonly code: number } | { readonly signal: SignalName };
 
 /** Everything the exit code of a run depends on. */
 export interface RunEnd {
@@ -55,15 +60,15 @@ export const RUN_ENDS = {
   },
   killed: {
     code: '128 + n',
-    when: 'Signal n killed the trainer and nobody had asked it to end: 137 is SIGKILL (mostly the kernel, out of memory), 139 a segmentation fault',
+    when: 'Signal n killed the trainer and nobody had asked it to end: 137 is SIGKILL (mostly the kernel, out of memory), 139 a segmentation fault, 162 to 192 a real-time signal (on Linux; not where the trainer has closed what it inherited, or a process that it has forked lives on)',
     means: 'an error of the trainer or of the machine',
     policy: 'Count it',
   },
   refused: {
-    code: '5, 64, 66, 70, 73, 75, 126, 127',
-    when: 'Holdfast itself could not start the trainer or had to end it: a newer attempt has taken over (5), the command line (64), a path (66), a defect (70), the store (73, 75), a command that cannot be executed (126) or does not exist (127)',
-    means: 'see the table above',
-    policy: 'FailJob for 64, 126 and 127, which no retry mends; Ignore for 5; Count the others',
+    code: '5, 64, 65, 66, 70, 73, 75, 126, 127',
+    when: 'Holdfast itself could not start the trainer or had to end it: a newer attempt has taken over (5), the command line (64), checkpoints of which none is good or copies of another run (65), a path (66), a defect (70), the store (73, 75), a command that cannot be executed (126) or does not exist (127)',
+    means: 'see the table above; never 1, with which every Python exception ends',
+    policy: 'FailJob for 64, 65, 126 and 127, which no retry mends; Ignore for 5; Count the others',
   },
 } as const satisfies Readonly<Record<string, RunEndRow>>;
 
@@ -77,10 +82,19 @@ export const POD_FAILURE_POLICY = `podFailurePolicy:
       onExitCodes:
         operator: In
         values: [5, 143]
-    - action: FailJob           # a wrong command line stays wrong
+    - action: FailJob           # a wrong command line stays wrong, and bad checkpoints bad
       onExitCodes:
         operator: In
-        values: [64, 126, 127]`;
+        values: [64, 65, 126, 127]`;
+
+/** Another try, another way through the network or another node may mend these. */
+const MAY_PASS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['CLOCK_SKEWED', 'CHECKSUM_MISMATCH', 'STORAGE_FAILED']);
+
+/** The exit code of an error for which no trainer was started. Other commands end with 1 where the answer is no; here that would look like the trainer's own. */
+export function exitOfRefusal({ code, exitCode }: Pick<HoldfastError, 'code' | 'exitCode'>): ExitCode {
+  if (exitCode !== EXIT.no) return exitCode;
+  return MAY_PASS.has(code) ? EXIT.unavailable : EXIT.unusable;
+}
 
 /**
  * The exit code of `holdfast run`. 0 belongs to a finished run alone: after a notice that ends the attempt, every end without the trainer's
@@ -101,7 +115,12 @@ export function exitOfRun({ saidFinished, wasEnded, isTerminating, trainer, fail
 
 /** The code as a shell would tell it: its own, or 128 + n for signal n. */
 function exitCodeOfTrainer(trainer: TrainerExit): number {
-  return 'signal' in trainer ? 128 + constants.signals[trainer.signal] : trainer.code;
+  return 'signal' in trainer ? 128 + numberOf(trainer.signal) : trainer.code;
+}
+
+function numberOf(signal: SignalName): number {
+  const known: Readonly<Record<string, number>> = constants.signals;
+  return known[signal] ?? Number(signal.slice('SIG'.length));
 }
 
 function trainerNote(trainer: TrainerExit | null): string {

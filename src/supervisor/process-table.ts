@@ -48,14 +48,31 @@ function listProc(): readonly string[] {
 
 /** Null for one that has ended, also when nobody has asked for its exit code yet. */
 function readStat(pid: number): LivingProcess | null {
+  const [state = 'X', parent, , session] = statFields(pid);
+  return 'ZX'.includes(state) ? null : { pid, parent: Number(parent), session: Number(session) };
+}
+
+/** From the state on, the third field of the kernel's manual; none for a process that is gone. */
+function statFields(pid: number): readonly string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The name of the program stands in parentheses, and may hold spaces and parentheses itself.
-    const [state = '', parent, , session] = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return 'ZX'.includes(state) ? null : { pid, parent: Number(parent), session: Number(session) };
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
   } catch {
-    return null;
+    return [];
   }
+}
+
+/** What a process that is ending will be waited for with, the 52nd field of the kernel's manual. */
+const STATUS_FIELD = 52 - 3;
+
+/** The signal of which a process is dying or has died while nobody has waited for it; null: of none, or nobody can tell. */
+export function dyingSignal(pid: number): number | null {
+  const fields = statFields(pid);
+  // One that is only stopped has the signal that stopped it there.
+  const status = 'Tt'.includes(fields[0] ?? 'T') ? 0 : Number(fields[STATUS_FIELD] ?? 0);
+  const signal = status & 0x7f;
+  return signal > 0 ? signal : null;
 }
 
 function hasMark(pid: number, mark: string): boolean {

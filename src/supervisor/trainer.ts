@@ -4,6 +4,7 @@ import { constants } from 'node:os';
 import type { Clock } from '../core/clock.ts';
 import type { TrainerExit } from '../domain/exit-contract.ts';
 import { cannotRun } from './find-program.ts';
+import { Lifeline, STREAMS_AND_LIFELINE } from './lifeline.ts';
 import { catchesSignal, kinOf, type Kinship } from './process-table.ts';
 
 /** The variable whose value marks everything that the trainer starts. */
@@ -40,9 +41,10 @@ export class Trainer {
   /** Resolves when the program runs; a command that cannot be run is an error with its own exit code. */
   static async start({ command, env, mark }: TrainerOptions): Promise<Trainer> {
     const [program = '', ...args] = command;
-    const child = spawn(program, args, { detached: true, stdio: 'inherit', env: { ...env, [MARK_NAME]: mark } });
+    const child = spawn(program, args, { detached: true, stdio: STREAMS_AND_LIFELINE, env: { ...env, [MARK_NAME]: mark } });
+    const lifeline = new Lifeline(child);
     const ended = new Promise<TrainerExit>((resolve) =>
-      child.once('exit', (code, signal) => resolve(signal === null ? { code: code ?? 0 } : { signal })),
+      child.once('exit', (code, signal) => resolve(endOf(code, signal, lifeline.signal))),
     );
     try {
       await once(child, 'spawn');
@@ -104,6 +106,11 @@ export class Trainer {
     }
     return false;
   }
+}
+
+function endOf(code: number | null, signal: NodeJS.Signals | null, unnamed: number | null): TrainerExit {
+  if (signal !== null) return { signal };
+  return code === 0 && unnamed !== null ? { signal: `SIG${unnamed}` } : { code: code ?? 1 };
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

@@ -18,6 +18,8 @@ describe('the exit code of a run', () => {
     ['the trainer’s own', 'exit 42', 42],
     ['128 + n when signal n killed it', 'kill -9 $$', 137],
     ['that of a signal it sent itself, without a notice', 'kill -15 $$', 143],
+    ['128 + n also for a signal that Node.js has no name for', 'kill -40 $$', 168],
+    ['that of the last of them, through another program', 'exec sh -c "kill -64 \\$\\$"', 192],
   ])('is %s', async (_, script, code) => {
     expect((await holdfastRun(['--', 'sh', '-c', script])).code).toBe(code);
   });
