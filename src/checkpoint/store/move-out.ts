@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { EntryStat } from './durable-fs.ts';
 import { BESIDE_SUFFIX, MANIFEST_NAME } from './layout.ts';
 import { readManifestFile } from './read-seals.ts';
 import type { BrokenSeal, SealedCheckpoint } from './scan.ts';
@@ -15,25 +16,37 @@ function partsOf(checkpoint: SealedCheckpoint | BrokenSeal): readonly string[] {
 
 /**
  * Moves a checkpoint out of the run's folder; false when it is not there any more. Meanwhile somebody else may have moved it and committed
- * another one under its name: that one is not touched, or brought back at once.
+ * another one under its name, or begun to write one: that is not touched, or brought back at once.
  */
 export function moveOut(store: Store, checkpoint: SealedCheckpoint | BrokenSeal, folder: string): boolean {
-  const { path } = store;
-  if (!isSame(store, checkpoint, path)) return false;
-  const moved = moveParts(store, partsOf(checkpoint), folder);
+  const { fs, path } = store;
+  const parts = partsOf(checkpoint);
+  const [first = ''] = parts;
+  const before = fs.stat(join(path, first));
+  if (sealAt(store, checkpoint, path) !== 'same') return false;
+  const moved = moveParts(store, parts, folder);
   if (moved.length === 0) return false;
-  if (isSame(store, checkpoint, folder)) return true;
+  const seal = sealAt(store, checkpoint, folder);
+  if (seal === 'same' || (seal === 'none' && isGoing(before, fs.stat(join(folder, first))))) return true;
   moveBack(store, folder, moved);
   return false;
 }
 
-/** After a crash there must be no seal without its files: where there are several parts, the first is gone for good before any other goes. */
+/** Somebody on another machine may delete it where it was moved to, the seal first: then it is what was seen before, or gone. */
+function isGoing(before: EntryStat | null, after: EntryStat | null): boolean {
+  return after === null || (after.inode === before?.inode && after.device === before.device);
+}
+
+/**
+ * After a crash there must be no seal without its files: where there are several parts, the first is gone for good before any other goes. Whoever
+ * has moved the first moves the others too.
+ */
 function moveParts(store: Store, [first = '', ...others]: readonly string[], folder: string): readonly string[] {
   const { fs, path } = store;
   const move = (name: string): boolean => moveIfThere(store, join(path, name), join(folder, name));
-  const moved = move(first) ? [first] : [];
+  if (!move(first)) return [];
   if (others.length > 0) fs.fsyncFolder(path);
-  return [...moved, ...others.filter(move)];
+  return [first, ...others.filter(move)];
 }
 
 /** Moves a checkpoint back into the run's folder. The manifest of one that lies beside its files comes last: until then there is no seal. */
@@ -48,13 +61,13 @@ function sealLast(a: string, b: string): number {
   return Number(a.endsWith(BESIDE_SUFFIX)) - Number(b.endsWith(BESIDE_SUFFIX));
 }
 
-/** True when what lies there is of the same save; of a broken seal nobody can tell, and nothing is committed over it. */
-function isSame({ fs }: Store, checkpoint: SealedCheckpoint | BrokenSeal, folder: string): boolean {
-  if (!('manifest' in checkpoint)) return true;
+/** Whose seal lies there: what has none is somebody else's, who has begun to write. Of a broken one nobody can tell, and nothing is committed over it. */
+function sealAt({ fs }: Store, checkpoint: SealedCheckpoint | BrokenSeal, folder: string): 'same' | 'other' | 'none' {
+  if (!('manifest' in checkpoint)) return 'same';
   const { name, kind, manifest } = checkpoint;
-  const file = kind === 'directory' ? join(folder, name, MANIFEST_NAME) : join(folder, `${name}${BESIDE_SUFFIX}`);
-  const parsed = readManifestFile(fs, file);
-  return parsed?.ok !== true || parsed.manifest.save === manifest.save;
+  const parsed = readManifestFile(fs, kind === 'directory' ? join(folder, name, MANIFEST_NAME) : join(folder, `${name}${BESIDE_SUFFIX}`));
+  if (parsed === null) return 'none';
+  return parsed.ok && parsed.manifest.save === manifest.save ? 'same' : 'other';
 }
 
 /** False when it is not there any more: somebody else was quicker. */

@@ -16,12 +16,17 @@ const RETENTION = { last: 1, every: null, withinMs: null };
 /** A run of two checkpoints that are single files: an older one that may go, and the last good. */
 async function runOfFiles(): Promise<TestRun> {
   const run = testRun();
-  await startAttempt(run.store, { gang: 'g' });
-  for (const step of [1, 2]) {
-    writeFileSync(join(run.path, `m${step}.dat`), `the bytes of step ${step}`);
-    await adopt(run.store, join(run.path, `m${step}.dat`), { step, accept: 'anything' });
+  try {
+    await startAttempt(run.store, { gang: 'g' });
+    for (const step of [1, 2]) {
+      writeFileSync(join(run.path, `m${step}.dat`), `the bytes of step ${step}`);
+      await adopt(run.store, join(run.path, `m${step}.dat`), { step, accept: 'anything' });
+    }
+    return run;
+  } catch (thrown) {
+    run[Symbol.dispose]();
+    throw thrown;
   }
-  return run;
 }
 
 /** A prune that was killed right after it had moved the manifest of the older one to the trash. */

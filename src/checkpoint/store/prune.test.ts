@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { seal, sealSteps, stagedSave, testRun } from '../../../test/support/sealed-run.ts';
+import { adopt } from './adopt.ts';
 import { startAttempt } from './attempt.ts';
 import { realFs } from './durable-fs.ts';
 import { lastGood } from './last-good.ts';
@@ -176,6 +177,48 @@ describe('prune beside others', () => {
     };
     expect((await prune({ ...run.store, fs }, { retention: KEEP_ONE })).removed.map(({ name }) => name)).toEqual(['step-1']);
     expect(names(run.path)).toEqual(['step-2']);
+  });
+
+  it('leaves what somebody has begun to write under the name of one that is gone, whenever that was', async () => {
+    for (const moment of ['before it looks', 'before it moves'] as const) {
+      using run = testRun();
+      await sealSteps(run.store, 'g', 1, 2);
+      const begun = (): void => {
+        mkdirSync(join(run.path, 'begun'));
+        writeFileSync(join(run.path, 'begun/shard-0'), 'half');
+        rmSync(join(run.path, 'step-1'), { recursive: true });
+        renameSync(join(run.path, 'begun'), join(run.path, 'step-1'));
+      };
+      const early = moment === 'before it looks' ? justBefore(begun) : realFs;
+      const fs = {
+        ...early,
+        rename(from: string, to: string) {
+          if (moment === 'before it moves' && to.includes('/trash/')) begun();
+          realFs.rename(from, to);
+        },
+      };
+      expect((await prune({ ...run.store, fs }, { retention: KEEP_ONE })).removed).toEqual([]);
+      expect(readdirSync(join(run.path, 'step-1'))).toEqual(['shard-0']);
+      expect(readdirSync(join(run.path, '.holdfast/trash'))).toEqual([]);
+    }
+  });
+
+  it('leaves the files of one whose seal another has moved: that one moves them too', async () => {
+    using run = testRun();
+    await startAttempt(run.store, { gang: 'g' });
+    for (const step of [1, 2]) {
+      writeFileSync(join(run.path, `m${step}.dat`), `the bytes of step ${step}`);
+      await adopt(run.store, join(run.path, `m${step}.dat`), { step, accept: 'anything' });
+    }
+    const fs = {
+      ...realFs,
+      rename(from: string, to: string) {
+        if (to.includes('/trash/') && from.endsWith('m1.dat.holdfast.json')) rmSync(from, { force: true });
+        realFs.rename(from, to);
+      },
+    };
+    expect((await prune({ ...run.store, fs }, { retention: KEEP_ONE })).removed).toEqual([]);
+    expect(names(run.path)).toEqual(['m1.dat', 'm2.dat', 'm2.dat.holdfast.json']);
   });
 
   it('tells what it has moved aside also where another deletes it', async () => {
