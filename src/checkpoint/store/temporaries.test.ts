@@ -40,3 +40,21 @@ it('a prune removes what killed processes had begun to make a day ago, and nothi
   expect(others.filter((path) => !existsSync(path))).toEqual([]);
   expect(existsSync(join(run.path, 'step-1'))).toBe(true);
 });
+
+it('a prune removes what was received of a copy that nobody has gone on with for a day, and nothing of one that is being fetched', async () => {
+  using run = testRun({ clock: realClock });
+  await sealSteps(run.store, 'g', 1);
+  const old = Date.now() / 1000 - 2 * DAY_S;
+  const fetching = join(run.path, '.holdfast/fetching');
+  const make = (name: string, writtenAt: number): string => {
+    const data = join(fetching, name, 'data');
+    mkdirSync(data, { recursive: true });
+    writeFileSync(join(data, 'model.dat'), 'received');
+    utimesSync(join(data, 'model.dat'), writtenAt, writtenAt);
+    for (const path of [data, join(fetching, name)]) utimesSync(path, old, old);
+    return join(fetching, name);
+  };
+  const [left, going, strange] = [make('0'.repeat(40), old), make('1'.repeat(40), Date.now() / 1000), make('mine', old)];
+  await prune(run.store, { retention: { last: 1, every: null, withinMs: null } });
+  expect([left, going, strange].map((path) => existsSync(path))).toEqual([false, true, true]);
+});

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { attemptNumbers } from './attempt.ts';
 import { removeTree } from './delete-tree.ts';
+import type { DurableFs } from './durable-fs.ts';
+import { bury } from './graves.ts';
 import { at } from './layout.ts';
 import type { Store } from './store.ts';
 
@@ -16,6 +18,9 @@ const FOLDER = new RegExp(`^\\.tmp-${ID}$`);
 const FILE = new RegExp(`^.*\\.${ID}\\.tmp$`, 's');
 const PIN = new RegExp(`^\\.${ID}\\.tmp$`);
 const STORE = new RegExp(`^\\.tmp-holdfast-${ID}$`);
+
+/** What was received of a copy, named by the digest of its save; who fetches the same again goes on with it. */
+const RECEIVED = /^[0-9a-f]{40}$/;
 
 /** So many of the newest attempts are looked into; older ones publish nothing any more. */
 const MOST_ATTEMPTS = 10;
@@ -34,6 +39,8 @@ export function sweepTemporaries(store: Store): void {
   ] as const) {
     for (const name of namesIn(store, folder)) if (pattern.test(name)) sweep(store, join(folder, name));
   }
+  const fetching = at.store(path, 'fetching');
+  for (const name of namesIn(store, fetching)) if (RECEIVED.test(name)) sweepReceived(store, join(fetching, name));
 }
 
 function newestAttempts(store: Store): readonly number[] {
@@ -53,9 +60,29 @@ function namesIn({ fs }: Store, folder: string): readonly string[] {
 }
 
 function sweep({ fs, clock }: Store, path: string): void {
-  try {
+  quietly(() => {
     const stat = fs.stat(path);
     if (stat !== null && clock.now() - stat.mtimeMs > ABANDONED_MS) removeTree(fs, path);
+  });
+}
+
+/** As large as a checkpoint, and nobody may ever ask for that one again: newer copies come. Whoever receives writes all the time. */
+function sweepReceived(store: Store, folder: string): void {
+  quietly(() => {
+    if (store.clock.now() - youngestMs(store.fs, folder) > ABANDONED_MS) bury(store, folder);
+  });
+}
+
+/** When something in a folder was last written. */
+function youngestMs(fs: DurableFs, path: string): number {
+  const stat = fs.stat(path);
+  if (stat?.kind !== 'folder') return stat?.mtimeMs ?? 0;
+  return fs.list(path).reduce((latest, name) => Math.max(latest, youngestMs(fs, join(path, name))), stat.mtimeMs);
+}
+
+function quietly(tidy: () => void): void {
+  try {
+    tidy();
   } catch {
     // Somebody else was quicker, or the volume has troubles that the work itself will tell.
   }
