@@ -63,7 +63,10 @@ const RULES: readonly (readonly [Phase, RegExp])[] = [
   ['pointer', /run\/\.holdfast\/last-good\.json|^fsync run\/\.holdfast$/],
   ['journal', /run\/\.holdfast\/shipping/],
   ['record', /run\/\.holdfast\/shipped/],
-  ['claim', new RegExp(`remote/\\.holdfast/run\\.json|${upload('.holdfast/run.json')}`)],
+  [
+    'claim',
+    new RegExp(`remote/\\.holdfast/(run\\.json|names)|${upload('.holdfast/run.json')}|${upload(`.holdfast/names/${SUBJECT_CHECKPOINT}`)}`),
+  ],
   ['remote pointer', new RegExp(`remote/\\.holdfast/last-good\\.json|${upload('.holdfast/last-good.json')}`)],
   ['remote manifest', new RegExp(`remote/[^/]+/holdfast\\.manifest\\.json|${upload(`${SUBJECT_CHECKPOINT}/holdfast.manifest.json`)}`)],
   ['upload', new RegExp(`${TEMPORARY}/|remote/step-`)],

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { MutationTask } from './mutations-worker.ts';
@@ -42,10 +43,9 @@ export async function tryEveryMutation(): Promise<TriedMutations> {
   };
 }
 
-function ask(worker: Worker, task: MutationTask): Promise<Tried> {
-  return new Promise((resolve, reject) => {
-    worker.once('message', resolve);
-    worker.once('error', reject);
-    worker.postMessage(task);
-  });
+async function ask(worker: Worker, task: MutationTask): Promise<Tried> {
+  worker.postMessage(task);
+  // An error of the worker rejects it.
+  const [tried] = (await once(worker, 'message')) as [Tried];
+  return tried;
 }
