@@ -4,6 +4,9 @@ import { HoldfastError } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
 import type { LiveOptions } from './live-once.ts';
 
+/** What it takes to look for it. */
+type Searching = Pick<LiveOptions, 'store' | 'book' | 'shipping' | 'restart'>;
+
 /** What the trainer goes on from. */
 export interface Resume {
   readonly path: string;
@@ -18,7 +21,7 @@ export interface Resume {
  * The last good checkpoint, of this folder or, where a copy elsewhere is newer, from there. Every byte is compared before the first trainer of this
  * process. Null: the run starts fresh. One that has checkpoints, none of them good, does not: its first save would outrank them all.
  */
-export async function findResume(live: LiveOptions, signal: AbortSignal): Promise<Resume | null> {
+export async function findResume(live: Searching, signal: AbortSignal): Promise<Resume | null> {
   const { store, shipping, restart } = live;
   let found = await look(live, signal);
   if (shipping !== null && (restart === 0 || found.checkpoint === null)) {
@@ -38,7 +41,7 @@ export function resumeOf({ path, manifest: { step, save, worldSize, origin } }: 
   return { path, step, save, worldSize: origin === 'save' ? worldSize : null };
 }
 
-async function look({ store, book, restart }: LiveOptions, signal: AbortSignal): Promise<LastGood> {
+async function look({ store, book, restart }: Searching, signal: AbortSignal): Promise<LastGood> {
   const found = await lastGood(store, { signal, level: restart === 0 ? 'deep' : 'auto' });
   for (const { name, reason, code, quarantined } of found.skipped) {
     book.warn(`${name} was not taken: ${reason} [${code}]${quarantined === null ? '' : `; moved to ${quarantined}`}`);

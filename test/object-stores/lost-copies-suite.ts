@@ -151,7 +151,11 @@ export function lostCopiesSuite(place: () => Place): void {
       stderr: expect.stringContaining('rolled back') as string,
     });
     // It hears of it with the next fetch.
-    expect(fetchedOf(await runHoldfast(['fetch', url, stale, '--json'], env))).toMatchObject({ step: 100 });
+    expect(await runHoldfast(['fetch', url, stale], env)).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/The run was rolled back at .* to step 100; that holds here from now on/) as string,
+    });
+    expect(fetchedOf(await runHoldfast(['fetch', url, stale, '--json'], env))).toMatchObject({ step: 100, notes: [] });
     expect((await runHoldfast(['resume', stale, '--look-only'], env)).stdout.trim()).toBe(join(stale, 'step-100'));
   });
 

@@ -10,7 +10,7 @@ import { discardStaged, fetchCopy, type FetchCopyOptions, type FetchedCopy } fro
 import { type CopyWishes, newestCopies } from './newest-copies.ts';
 import { readOwner } from './pointer.ts';
 import { findNamed, isBadCopy, notFound, type RemoteCheckpoint } from './remote-checkpoint.ts';
-import { settleRollback, takeOver } from './remote-rollback.ts';
+import { settleRollback, takenOver, takeOver } from './remote-rollback.ts';
 
 export interface FetchOptions extends FetchCopyOptions {
   /** The folder of the run, made when it is not there. */
@@ -19,6 +19,8 @@ export interface FetchOptions extends FetchCopyOptions {
   readonly isWanted?: CopyWishes['isWanted'];
   /** What is going to be fetched. */
   readonly onFound?: (found: RemoteCheckpoint) => void;
+  /** A decision to roll back that was not known here holds from now on. */
+  readonly onDecision?: (sentence: string) => void;
   /** A newer copy is no good, and stays where it is: an older one is tried. */
   readonly onSkip?: (skipped: SkippedCopy) => void;
 }
@@ -62,9 +64,13 @@ export async function fetchNewest(options: FetchOptions): Promise<Fetched | null
   };
   const tried: string[] = [];
   const settled = await settleRollback(remote, await folderOfRun(folder, remote));
-  for await (const found of newestCopies(remote, { rollback: settled.holds, isWanted, onBad })) {
+  const decidedThrough = settled.there?.rollback.throughAttempt ?? null;
+  let decision = takenOver(remote, settled);
+  for await (const found of newestCopies(remote, { rollback: settled.holds, decidedThrough, isWanted, onBad })) {
     const store = openFolder(folder, found.manifest.run);
     await takeOver(store, settled);
+    if (decision !== null) options.onDecision?.(decision);
+    decision = null;
     options.onFound?.(found);
     try {
       const fetched = await fetchCopy(store, found, options);

@@ -10,6 +10,8 @@ import { forEachAtOnce } from './slots.ts';
 export interface CopyWishes {
   /** What was rolled back from is passed by. */
   readonly rollback: Rollback | null;
+  /** The newest attempt that a decision at the copies is or was about, also one that was taken back; null: there was none. */
+  readonly decidedThrough: number | null;
   /** False for what is not new to whoever asks. */
   readonly isWanted: (copy: Age & { readonly run: string }) => boolean;
   /** A copy that cannot be taken, and why. */
@@ -38,10 +40,14 @@ export async function* newestCopies(remote: ObjectStore, wishes: CopyWishes): As
   }
 }
 
-/** Null also when it names what was rolled back from. */
-async function countingPointer(remote: ObjectStore, { rollback }: CopyWishes): Promise<RemotePointer | null> {
+/**
+ * Null also when it names what was rolled back from, and when it may be behind: a decision lets the pointer go back to an older copy, and when it is
+ * taken back or replaced by another, what lies between counts again. Of attempts above it the pointer has only gone forward.
+ */
+async function countingPointer(remote: ObjectStore, { rollback, decidedThrough }: CopyWishes): Promise<RemotePointer | null> {
   const pointer = (await readPointer(remote))?.pointer ?? null;
-  return pointer === null || isLeftOut(pointer, rollback) ? null : pointer;
+  if (pointer === null || isLeftOut(pointer, rollback)) return null;
+  return decidedThrough !== null && pointer.attempt <= decidedThrough ? null : pointer;
 }
 
 async function readPointed(remote: ObjectStore, pointer: RemotePointer): Promise<RemoteCheckpoint> {

@@ -1,10 +1,12 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { seal, stagedSave } from '../../../test/support/sealed-run.ts';
 import { MEMORY, tempFolder } from '../../../test/support/temp-folder.ts';
 import { realClock } from '../../core/clock.ts';
-import { newestNumber, startAttempt } from '../store/attempt.ts';
+import { isFenced, newestNumber, publishDeadline, startAttempt } from '../store/attempt.ts';
+import { commitSave } from '../store/commit.ts';
 import { rollBack, undoRollback } from '../store/roll-back.ts';
 import { readRollback, type Rollback } from '../store/rollback.ts';
 import { type OpenStore, openRun } from '../store/store.ts';
@@ -89,19 +91,53 @@ describe('two folders of a run and their copies', () => {
     for (const gang of ['a', 'b', 'c']) await startAttempt(one, { gang });
     await rollBack(one, null);
     await shareRollback(remote, one);
-    expect(await exchangeRollback(remote, other)).toBe(true);
+    expect(await exchangeRollback(remote, other)).toMatch(/^the run was rolled back at file:.* to nothing; that holds here/);
     expect(readRollback(other)).toEqual({ to: null, throughAttempt: 3 });
     // What is saved there next is not left out.
     expect(newestNumber(other)).toBe(4);
-    expect(await exchangeRollback(remote, other)).toBe(false);
+    expect(await exchangeRollback(remote, other)).toBeNull();
     undoRollback(other);
-    expect(await exchangeRollback(remote, other)).toBe(false);
-    expect(await exchangeRollback(remote, one)).toBe(true);
+    expect(await exchangeRollback(remote, other)).toBeNull();
+    expect(await exchangeRollback(remote, one)).toContain('that was taken back');
     expect([readRollback(one), readRollback(other)]).toEqual([null, null]);
     // A folder that comes later hears of nothing that holds.
     mkdirSync(join(folder.path, 'third'));
     const third = openRun(join(folder.path, 'third'), { run: 'the run' });
-    expect([await exchangeRollback(remote, third), readRollback(third)]).toEqual([false, null]);
+    expect([await exchangeRollback(remote, third), readRollback(third)]).toEqual([null, null]);
+  });
+
+  it('whoever trains in an attempt that the decision is about can commit nothing any more, and whoever trains in a newer one goes on', async () => {
+    using folder = tempFolder(MEMORY);
+    const { one, other, remote } = twoFolders(folder.path);
+    for (const gang of ['a', 'b', 'c']) await startAttempt(one, { gang });
+    await rollBack(one, null);
+    await shareRollback(remote, one);
+    const older = await startAttempt(other, { gang: 'a' });
+    const save = await stagedSave(other, older, { step: 1 });
+    publishDeadline(other, older, realClock.now() + 3_600_000);
+    // It holds a checkpoint of an attempt above the decision all the same, which somebody has copied there.
+    await seal(one, await startAttempt(one, { gang: 'd' }), { step: 7 });
+    renameSync(join(one.path, 'step-7'), join(other.path, 'step-7'));
+    await exchangeRollback(remote, other);
+    expect(() => commitSave(other, save)).toThrow(expect.objectContaining({ code: 'ATTEMPT_FENCED' }));
+    const newer = await startAttempt(other, { gang: 'b' });
+    expect(newer.attempt).toBeGreaterThan(5);
+    mkdirSync(join(folder.path, 'third'));
+    const third = openRun(join(folder.path, 'third'), { run: 'the run' });
+    const above = await startAttempt(third, { gang: 'a', attempt: 4 });
+    await exchangeRollback(remote, third);
+    expect([isFenced(third, above.attempt), readRollback(third)]).toEqual([false, { to: null, throughAttempt: 3 }]);
+  });
+
+  it('that hear of it at the same time both keep to it', async () => {
+    using folder = tempFolder(MEMORY);
+    const { one, other, remote } = twoFolders(folder.path);
+    for (const gang of ['a', 'b', 'c']) await startAttempt(one, { gang });
+    await rollBack(one, null);
+    await shareRollback(remote, one);
+    await startAttempt(other, { gang: 'a' });
+    await Promise.all(Array.from({ length: 4 }, () => exchangeRollback(remote, other)));
+    expect([isFenced(other, 1), readRollback(other)]).toEqual([true, { to: null, throughAttempt: 3 }]);
   });
 
   it('that decide at the same time end with the same decision', async () => {

@@ -63,24 +63,27 @@ export async function shareRollback(remote: ObjectStore, store: Store): Promise<
   throw contended(remote, 'the decision to roll back');
 }
 
-/** The same in both directions: what the copies know and this folder does not holds here from now on. True when that changed something. */
-export async function exchangeRollback(remote: ObjectStore, store: OpenStore): Promise<boolean> {
+/** The same in both directions: what the copies know and this folder does not holds here from now on. What that changed; null: nothing. */
+export async function exchangeRollback(remote: ObjectStore, store: OpenStore): Promise<string | null> {
   const settled = await shareRollback(remote, store);
   await takeOver(store, settled);
-  return settled.difference === 'adopt' || settled.difference === 'forget';
+  return takenOver(remote, settled);
+}
+
+/** Tells what taking over changes in the folder; null: nothing. */
+export function takenOver({ url }: ObjectStore, { difference, holds }: Settled): string | null {
+  if (difference !== 'adopt' && difference !== 'forget') return null;
+  if (holds === null) return `the run was rolled back at ${url}, and that was taken back; that holds here from now on`;
+  const to = holds.to === null ? 'nothing' : `step ${holds.to.step}`;
+  return `the run was rolled back at ${url} to ${to}; that holds here from now on, and attempts up to ${holds.throughAttempt} can commit nothing any more`;
 }
 
 /** Makes the decision of the copies that of this folder. */
 export async function takeOver(store: OpenStore, { difference, there }: Settled): Promise<void> {
   if (there === null || difference === 'publish' || difference === 'publish-undone') return;
   const { rollback } = there;
-  if (difference === 'adopt') {
-    const { createAttempt, newestNumber } = await import('../store/attempt.ts');
-    // What is saved from now on is of a newer attempt than those that the decision is about.
-    const attempt = rollback.throughAttempt + 1;
-    if (newestNumber(store) < attempt) createAttempt(store, { attempt, gang: `rollback-${store.makeId()}` });
-    replaceFile(store.fs, at.rollbackFile(store.path), formatRollback(rollback), store.makeId());
-  } else if (difference === 'forget') (await import('../store/roll-back.ts')).undoRollback(store);
+  if (difference === 'adopt') await (await import('../store/adopt-rollback.ts')).adoptRollback(store, rollback);
+  else if (difference === 'forget') (await import('../store/roll-back.ts')).undoRollback(store);
   writeNote(store, rollback);
 }
 

@@ -33,6 +33,7 @@ export const fetch = defineCommand({
     const report = await fetchRun(operands, values, { ...world, onProgress: (progress) => output.progress.update(progress) });
     for (const { name, code, reason } of report.skipped)
       output.note(printable(`The copy ${name} is no good and stays where it is; an older one was taken: ${reason} [${code}]`));
+    if (!output.json) for (const note of report.notes) output.note(printable(note));
     if (output.json) output.printJson(report);
     else if (output.quiet) output.print(report.path);
     else {

@@ -11,6 +11,8 @@ interface FetchValues extends RemoteValues {
 export interface FetchReport extends Fetched {
   readonly schema: 'holdfast.fetch/1';
   readonly url: string;
+  /** What else should be known. */
+  readonly notes: readonly string[];
 }
 
 export async function fetchRun(operands: readonly string[], values: FetchValues, world: RemoteWorld): Promise<FetchReport> {
@@ -24,6 +26,7 @@ export async function fetchRun(operands: readonly string[], values: FetchValues,
   const signal = AbortSignal.any([world.signal, stop.signal]);
   // Nothing is uploaded, so nothing is remembered.
   const memory = { get: () => null, set() {}, delete() {} };
+  const notes: string[] = [];
   try {
     await using remote = await openRemote(location, values, { ...world, signal, memory, ranges });
     const { fetchCheckpoint } = await import('../../checkpoint/ship/fetch.ts');
@@ -34,8 +37,9 @@ export async function fetchRun(operands: readonly string[], values: FetchValues,
       parallel: values.parallel,
       onProgress: (progress) => onProgress({ phase: 'fetching', unit: 'bytes', ...progress }),
       onWait: (pid, name) => onProgress(waitingFor(pid, name)),
+      onDecision: (sentence) => notes.push(`${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`),
     });
-    return { schema: 'holdfast.fetch/1', url: location.url, ...fetched };
+    return { schema: 'holdfast.fetch/1', url: location.url, ...fetched, notes };
   } finally {
     ranges.close();
   }

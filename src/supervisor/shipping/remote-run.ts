@@ -5,7 +5,7 @@ import { assertOwner, isLeftOut, isNewer, readOwner } from '../../checkpoint/shi
 import { exchangeRollback } from '../../checkpoint/ship/remote-rollback.ts';
 import type { RetryPolicy } from '../../checkpoint/ship/retry.ts';
 import { recordShipped } from '../../checkpoint/ship/shipped.ts';
-import { readRollback, type Rollback } from '../../checkpoint/store/rollback.ts';
+import { readRollback } from '../../checkpoint/store/rollback.ts';
 import { scan } from '../../checkpoint/store/scan.ts';
 import { type OpenStore, readRun } from '../../checkpoint/store/store.ts';
 import { formatBytes } from '../../core/bytes.ts';
@@ -68,6 +68,16 @@ export async function takeRemoteNumber(
   }
 }
 
+/** What somebody has decided elsewhere holds here, before anything that an earlier life has left is taken for the newest. */
+export async function hearDecision(store: OpenStore, options: RemoteRunOptions): Promise<void> {
+  try {
+    await withRemote({ ...options, retries: SHORT_RETRIES }, (remote) => hear(remote, store, options.book));
+  } catch (thrown) {
+    options.signal.throwIfAborted();
+    options.book.complain(thrown);
+  }
+}
+
 /** Brings the newest copy when it is newer than the best that is here. True when the folder is to be looked at again. */
 export async function fetchNewer(
   store: OpenStore,
@@ -95,10 +105,8 @@ interface Bringing extends RemoteRunOptions {
 
 async function bring(remote: ObjectStore, { store, best, stop, ship, clock, book, signal }: Bringing): Promise<boolean> {
   const { url } = ship.location;
-  const isDecided = await exchangeRollback(remote, store);
-  const rollback = readRollback(store);
-  if (isDecided) book.warn(`the run was rolled back at ${url}${describeRollback(rollback)}; that holds here from now on`);
-  const own = best !== null && !isLeftOut(best, rollback) ? best : null;
+  const isDecided = await hear(remote, store, book);
+  const own = best !== null && !isLeftOut(best, readRollback(store)) ? best : null;
   const limit = shipLimit(ship, clock);
   let toldMs = clock.monotonic();
   const fetched = await fetchNewest({
@@ -122,9 +130,11 @@ async function bring(remote: ObjectStore, { store, best, stop, ship, clock, book
   return true;
 }
 
-function describeRollback(rollback: Rollback | null): string {
-  if (rollback === null) return ', and that was taken back';
-  return rollback.to === null ? ' to nothing' : ` to step ${rollback.to.step}`;
+/** True when a decision came that was not known here. */
+async function hear(remote: ObjectStore, store: OpenStore, book: Book): Promise<boolean> {
+  const decision = await exchangeRollback(remote, store);
+  if (decision !== null) book.warn(decision);
+  return decision !== null;
 }
 
 /** What came from there need not be sent there. */

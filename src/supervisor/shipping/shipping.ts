@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Book } from '../book.ts';
 import type { Notices } from '../notices.ts';
 import type { RunOptions } from '../options.ts';
-import { fetchNewer, identifyRemote, type RemoteRunOptions, takeRemoteNumber } from './remote-run.ts';
+import { fetchNewer, hearDecision, identifyRemote, type RemoteRunOptions, takeRemoteNumber } from './remote-run.ts';
 import type { ShipSettings } from './settings.ts';
 import { Shipper } from './shipper.ts';
 
@@ -42,6 +42,11 @@ export class Shipping {
   /** A number for the next attempt that no other node has; null: the folder's own have to do. */
   takeNumber(store: OpenStore, gang: string, signal: AbortSignal): Promise<number | null> {
     return takeRemoteNumber({ ...this.#remote, signal, gang, above: newestNumber(store) });
+  }
+
+  /** Takes over what was decided elsewhere. */
+  hearDecision(store: OpenStore, signal: AbortSignal): Promise<void> {
+    return hearDecision(store, { ...this.#remote, signal });
   }
 
   /** Brings what is newer than the best that is here; true when there is something new. */
