@@ -1,4 +1,4 @@
-import { type Attempt, startAttempt } from '../checkpoint/store/attempt.ts';
+import type { Attempt } from '../checkpoint/store/attempt.ts';
 import type { OpenStore } from '../checkpoint/store/store.ts';
 import type { Clock } from '../core/clock.ts';
 import { EXIT } from '../core/exit-codes.ts';
@@ -6,13 +6,14 @@ import { installedFile } from '../core/installation.ts';
 import { HoldfastError } from '../core/errors.ts';
 import type { RunEnd } from '../domain/exit-contract.ts';
 import { RESERVE_MS } from '../domain/flush-decision.ts';
+import { begin } from './begin.ts';
 import { bounded } from './bounded.ts';
 import { beside } from './beside.ts';
 import type { Book } from './book.ts';
 import { keepCadence } from './cadence-keeper.ts';
 import { endTrainer, type FlushOutcome } from './ending.ts';
 import { trainerEnvironment, withResumeArgument } from './environment.ts';
-import { findResume, type Resume } from './find-resume.ts';
+import type { Resume } from './find-resume.ts';
 import { type Linger, watchLingering } from './hang/linger.ts';
 import { type HangWatch, watchForHangs } from './hang/watch.ts';
 import { type Begun, meet } from './gang/meet.ts';
@@ -24,7 +25,6 @@ import { SdkServer } from './sdk/server.ts';
 import { makeSocketPlace, socketCandidates, type SocketPlace } from './sdk/socket-folder.ts';
 import type { Sealer } from './sealing/sealer.ts';
 import type { Shipping } from './shipping/shipping.ts';
-import { adoptImages } from './staging/adopt-images.ts';
 import type { Stage } from './staging/stage.ts';
 import { Trainer } from './trainer.ts';
 import type { Watcher } from './watch/watcher.ts';
@@ -104,16 +104,6 @@ async function beginTogether(live: LiveOptions, signal: AbortSignal): Promise<Be
   return begun;
 }
 
-async function begin(live: LiveOptions, gang: string, signal: AbortSignal): Promise<Begun> {
-  const { store, book } = live;
-  const number = (await live.shipping?.takeNumber(store, gang, signal)) ?? null;
-  const attempt = await startAttempt(store, { gang, signal, ...(number === null ? {} : { attempt: number }) });
-  await book.open(attempt.attempt);
-  await adoptLeft(live, attempt);
-  await settleWatched(live, attempt, signal);
-  return { attempt, resume: await findResume(live, signal) };
-}
-
 interface Prepared {
   readonly attempt: Attempt;
   readonly resume: Resume | null;
@@ -159,13 +149,6 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
 /** Of several nodes over one folder one does what is done once. */
 function leads({ gang }: RunOptions): boolean {
   return gang === null || gang.nodeRank === 0;
-}
-
-/** What an earlier life has left in a watched folder is put in order; who does not watch loads nothing of it. */
-async function settleWatched({ options, store, book }: LiveOptions, attempt: Attempt, signal: AbortSignal): Promise<void> {
-  if (!options.isWatched) return;
-  const { settleLeftovers } = await import('./watch/leftovers.ts');
-  await settleLeftovers({ store, attempt, book, signal });
 }
 
 async function prepareWatch(
@@ -277,22 +260,6 @@ async function endFenced({ trainer }: Running, { store }: LiveOptions, gone: Pro
   trainer.tell('SIGTERM');
   await bounded(gone, FENCED_MS, store.clock);
   if (trainer.end === null) await trainer.killAll(store.clock);
-}
-
-/** What an earlier life has left in memory is sealed first, also after a notice while there is time: it may be all there is of its work. */
-async function adoptLeft({ stage, store, options, book, sealer, notices }: LiveOptions, attempt: Attempt): Promise<void> {
-  if (stage === null) return;
-  const [over, late] = [new AbortController(), new AbortController()];
-  const tooLate = new HoldfastError('TERMINATED', { message: 'there was no time left to seal what lay in memory' });
-  notices.untilDeadline(RESERVE_MS, over.signal).then(
-    () => late.abort(tooLate),
-    () => {},
-  );
-  try {
-    await adoptImages(stage.folder, { store, attempt, options, book, sealer, signal: late.signal });
-  } finally {
-    over.abort();
-  }
 }
 
 function notStarted(failure: number | null): LifeEnd {
