@@ -1,4 +1,5 @@
-import { type LastGood, lastGood, startsFresh } from '../checkpoint/store/last-good.ts';
+import { type LastGood, lastGood, missingTarget, startsFresh } from '../checkpoint/store/last-good.ts';
+import type { Rollback } from '../checkpoint/store/rollback.ts';
 import type { SealedCheckpoint } from '../checkpoint/store/scan.ts';
 import { HoldfastError } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
@@ -31,9 +32,19 @@ export async function findResume(live: Searching, signal: AbortSignal): Promise<
   const { checkpoint } = found;
   if (checkpoint !== null) return resumeOf(checkpoint);
   if (startsFresh(found)) return null;
+  const target = missingTarget(found);
+  if (target !== null) throw notHere(store.path, target);
   throw new HoldfastError('NO_LAST_GOOD', {
     message: `the trainer was not started: ${printable(store.path)} has checkpoints, and none of them is good to resume from`,
     hint: 'Nothing was deleted. holdfast ls RUN tells what there is; holdfast quarantine RUN brings one back; holdfast rollback RUN --fresh lets the run start from nothing.',
+  });
+}
+
+/** Somebody has decided what to go on from. Its first save would outrank that, should it come. */
+function notHere(dir: string, { name, step }: NonNullable<Rollback['to']>): HoldfastError {
+  return new HoldfastError('NO_LAST_GOOD', {
+    message: `the trainer was not started: the run was rolled back to ${printable(name)}, step ${step}, and ${printable(dir)} does not have it`,
+    hint: 'Bring it there, or decide anew: holdfast rollback RUN --to=STEP goes back to another step, --undo lets everything count again, --fresh lets the run start from nothing.',
   });
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runCommand } from '../support/run-command.ts';
@@ -16,12 +16,35 @@ it('a trainer is not started from nothing while its run has checkpoints of which
   // Once while it is found bad, once when it lies in quarantine.
   for (const reason of ['step-5 was not taken', 'none of them is good']) {
     const { code, stderr } = await run();
-    expect(code).toBe(1);
+    expect(code).toBe(65);
     expect(stderr).toContain(reason);
     expect(stderr).toContain('NO_LAST_GOOD');
     expect(existsSync(started)).toBe(false);
   }
   expect((await runCommand(['rollback', dir, '--fresh'])).code).toBe(0);
+  expect((await run()).code).toBe(0);
+  expect(existsSync(started)).toBe(true);
+});
+
+it('a trainer is not started from nothing while its run was rolled back to a step that is not here', async () => {
+  using folder = tempFolder();
+  const [dir, started] = [join(folder.path, 'run'), join(folder.path, 'started')];
+  for (const step of ['step-4', 'step-6']) {
+    mkdirSync(join(dir, step), { recursive: true });
+    writeFileSync(join(dir, step, 'state'), step);
+    expect((await runCommand(['seal', '--accept=anything', join(dir, step)])).code).toBe(0);
+  }
+  expect((await runCommand(['rollback', dir, '--to=4'])).code).toBe(0);
+  rmSync(join(dir, 'step-4'), { recursive: true });
+  const run = () => new Supervised({ args: ['--dir', dir], command: ['touch', started] }).ended;
+  const refused = await run();
+  expect(refused.code).toBe(65);
+  expect(refused.stderr).toContain('the run was rolled back to step-4, step 4, and');
+  expect(existsSync(started)).toBe(false);
+  const resumed = await runCommand(['resume', dir]);
+  expect([resumed.code, resumed.stdout]).toEqual([1, '']);
+  expect(resumed.stderr).toContain('the run was rolled back to step-4, step 4, and that is not here');
+  expect((await runCommand(['rollback', dir, '--undo'])).code).toBe(0);
   expect((await run()).code).toBe(0);
   expect(existsSync(started)).toBe(true);
 });

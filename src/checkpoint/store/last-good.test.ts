@@ -20,11 +20,11 @@ import { adopt } from './adopt.ts';
 import { type Attempt, startAttempt } from './attempt.ts';
 import { commitSave } from './commit.ts';
 import { type DurableFs, realFs } from './durable-fs.ts';
-import { lastGood, startsFresh } from './last-good.ts';
+import { lastGood, missingTarget, startsFresh } from './last-good.ts';
 import { formatManifest, type Manifest } from './manifest.ts';
 import { prune } from './prune.ts';
 import { listQuarantine, quarantine, restore } from './quarantine.ts';
-import { rollBack } from './roll-back.ts';
+import { findSealed, rollBack } from './roll-back.ts';
 import { beginSave, writeReceipt } from './save.ts';
 import { scan } from './scan.ts';
 import { openRun, type OpenStore } from './store.ts';
@@ -172,6 +172,17 @@ describe('the last good checkpoint', () => {
     expect(startsFresh(await lastGood(run.store))).toBe(false);
     await rollBack(run.store, null);
     expect(startsFresh(await lastGood(run.store))).toBe(true);
+  });
+
+  it('does not let a run start fresh that was rolled back to a step which is not there', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 4, 6);
+    await rollBack(run.store, findSealed(run.store, '4'));
+    rmSync(join(run.path, 'step-4'), { recursive: true });
+    const found = await lastGood(run.store);
+    expect([startsFresh(found), missingTarget(found)]).toEqual([false, { name: 'step-4', attempt: 1, step: 4 }]);
+    const decidedAnew = await rollBack(run.store, null).then(() => lastGood(run.store));
+    expect([startsFresh(decidedAnew), missingTarget(decidedAnew)]).toEqual([true, null]);
   });
 
   it('leaves alone what a manifest of another version seals', async () => {

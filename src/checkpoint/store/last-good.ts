@@ -2,7 +2,7 @@ import { HoldfastError } from '../../core/errors.ts';
 import { type CheckLevel, type CheckOptions, checkSealed, type Good } from './check-sealed.ts';
 import { type LastGoodCache, readCache, writeCache } from './last-good-cache.ts';
 import { listQuarantine, quarantine, type Quarantined } from './quarantine.ts';
-import { isRolledBack } from './rollback.ts';
+import { isRolledBack, type Rollback } from './rollback.ts';
 import { type BrokenSeal, type Scan, scan, type SealedCheckpoint } from './scan.ts';
 import { openForWriting, type Store } from './store.ts';
 
@@ -110,9 +110,16 @@ export function readsFirst(store: Store, checkpoint: SealedCheckpoint): 'boot' |
 
 /** True when the run has no checkpoint that it could have gone on from, good or bad: only then does it begin at the beginning by itself. */
 export function startsFresh({ checkpoint, skipped, withheld, scan: { rollback } }: LastGood): boolean {
+  // Somebody wants to go on from a checkpoint that is not here: nothing is not what was decided.
+  if (rollback !== null && rollback.to !== null) return false;
   // Who decides to start fresh leaves out also what cannot say its attempt.
-  const isDecided = rollback !== null && rollback.to === null;
+  const isDecided = rollback !== null;
   return checkpoint === null && withheld.length === 0 && skipped.every(({ attempt }) => isDecided && attempt === null);
+}
+
+/** What the run was rolled back to, where that, and everything else that would count, is not here; null otherwise. */
+export function missingTarget({ checkpoint, skipped, withheld, scan: { rollback } }: LastGood): Rollback['to'] {
+  return checkpoint === null && skipped.length === 0 && withheld.length === 0 ? (rollback?.to ?? null) : null;
 }
 
 /** Why every byte is read, or `default` when names and sizes suffice. */

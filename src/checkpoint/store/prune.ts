@@ -1,10 +1,11 @@
+import { dirname } from 'node:path';
 import { type CheckOptions, checkPresence } from './check-sealed.ts';
 import { removeTree } from './delete-tree.ts';
 import { lastGood, type LastGood, type LastGoodOptions } from './last-good.ts';
 import { deleteFenced } from './fenced-leftovers.ts';
 import { digGrave, finishDeletions } from './graves.ts';
 import { at } from './layout.ts';
-import { moveOut } from './move-out.ts';
+import { moveBack, moveOut } from './move-out.ts';
 import { listKept } from './pins.ts';
 import { readManifestFile } from './read-seals.ts';
 import { type Kept, planRetention, type Retention, type RetentionPlan } from './retention.ts';
@@ -69,10 +70,10 @@ export function bytesOf({ manifest }: SealedCheckpoint): number {
 
 /** Removes one after the other; false when what the plan rests on did not hold any more before all were gone. */
 function removeAll(store: Store, plan: LastGood, remove: readonly SealedCheckpoint[], removed: SealedCheckpoint[]): boolean {
-  if (remove.length > 0) makeDurable(store);
+  if (remove.length > 0) makeDurable(store, plan.checkpoint);
   for (const checkpoint of remove) {
     if (!stands(store, plan.checkpoint) || isOverruled(store, plan, checkpoint)) return false;
-    if (discard(store, checkpoint)) removed.push(checkpoint);
+    if (discard(store, checkpoint, () => isOverruled(store, plan, checkpoint))) removed.push(checkpoint);
   }
   return true;
 }
@@ -83,8 +84,9 @@ function isOverruled(store: Store, { scan: { rollback } }: LastGood, { name }: S
 }
 
 /** What is kept must be there after a crash before anything else goes: its writer may have died before its last sync. */
-function makeDurable({ fs, path }: Store): void {
+function makeDurable({ fs, path }: Store, keeper: SealedCheckpoint | null): void {
   try {
+    if (keeper?.kind === 'directory') fs.fsyncFolder(dirname(keeper.manifestFile));
     fs.fsyncFolder(path);
   } catch (thrown) {
     throw storeError(thrown, 'make durable the names in', path);
@@ -98,12 +100,18 @@ function stands(store: Store, keeper: SealedCheckpoint | null): boolean {
   return parsed?.ok === true && parsed.manifest.save === keeper.manifest.save && checkPresence(store, keeper) === null;
 }
 
-/** False when there was nothing to delete any more: another prune was quicker. */
-function discard(store: Store, checkpoint: SealedCheckpoint): boolean {
+/** False when there was nothing to delete any more: another prune was quicker; or when a person has decided otherwise just before it was moved. */
+function discard(store: Store, checkpoint: SealedCheckpoint, isWanted: () => boolean): boolean {
   const { fs, path } = store;
   try {
     const grave = moveToGrave(store, checkpoint);
     if (grave === null) return false;
+    if (isWanted()) {
+      moveBack(store, grave, fs.list(grave));
+      fs.fsyncFolder(path);
+      removeTree(fs, grave);
+      return false;
+    }
     // Nothing is deleted before the names are gone for good: a crash must not bring back half of it.
     fs.fsyncFolder(path);
     if (fs.stat(grave) !== null) fs.fsyncFolder(grave);

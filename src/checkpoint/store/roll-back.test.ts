@@ -10,6 +10,7 @@ import { pin } from './pins.ts';
 import { prune } from './prune.ts';
 import type { Retention } from './retention.ts';
 import { findSealed, rollBack, undoRollback } from './roll-back.ts';
+import { formatRollback, readRollback } from './rollback.ts';
 import { beginSave } from './save.ts';
 import { scan } from './scan.ts';
 
@@ -111,6 +112,43 @@ describe('rolling back', () => {
     await expect(rollBack(run.store, findSealed(run.store, '1'))).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_GOOD' });
     expect(() => findSealed(run.store, '7')).toThrow(expect.objectContaining({ code: 'NOT_SEALED' }));
     expect((await lastGood(run.store)).checkpoint?.name).toBe('step-2');
+  });
+
+  it('to one that somebody takes away at the same moment is refused, and what was decided before holds', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    const to = findSealed(run.store, '1');
+    const aside = join(run.path, '.gone');
+    const fs = {
+      ...realFs,
+      rename(from: string, name: string) {
+        if (name.endsWith('/rollback.json') && existsSync(to.path)) realFs.rename(to.path, aside);
+        realFs.rename(from, name);
+      },
+    };
+    await expect(rollBack({ ...run.store, fs }, to)).rejects.toMatchObject({ code: 'NOT_SEALED' });
+    expect(readRollback(run.store)).toBe(null);
+    realFs.rename(aside, to.path);
+    const decided = await rollBack(run.store, findSealed(run.store, '2'));
+    await expect(rollBack({ ...run.store, fs }, to)).rejects.toMatchObject({ code: 'NOT_SEALED' });
+    expect(readRollback(run.store)).toEqual(decided);
+  });
+
+  it('keeps what it goes back to, or what is pinned, also when a prune has just decided to delete it', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    const rollback = formatRollback({ to: { name: 'step-2', attempt: 1, step: 2 }, throughAttempt: 1 });
+    const fs = {
+      ...realFs,
+      rename(from: string, to: string) {
+        if (from === join(run.path, 'step-1')) pin(run.store, findSealed(run.store, '1'));
+        if (from === join(run.path, 'step-2')) writeFileSync(join(run.path, '.holdfast/rollback.json'), rollback);
+        realFs.rename(from, to);
+      },
+    };
+    expect((await prune({ ...run.store, fs }, { retention: KEEP_ONE })).removed).toEqual([]);
+    expect(names(run.path)).toEqual(['step-1', 'step-2', 'step-3']);
+    expect(readdirSync(join(run.path, '.holdfast/trash'))).toEqual([]);
   });
 
   it('is never forgotten in silence', async () => {

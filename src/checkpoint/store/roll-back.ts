@@ -3,11 +3,12 @@ import { excerpt, printable } from '../../core/printable.ts';
 import { newestAttempt, startAttempt } from './attempt.ts';
 import { checkSealed } from './check-sealed.ts';
 import { at } from './layout.ts';
+import { readManifestFile } from './read-seals.ts';
 import { replaceFile } from './replace-file.ts';
 import { formatRollback, type Rollback } from './rollback.ts';
 import { newestFirst, scan, type SealedCheckpoint } from './scan.ts';
 import type { OpenStore, Store } from './store.ts';
-import { isCode, storeError } from './store-error.ts';
+import { isCode, isNotOurs, storeError } from './store-error.ts';
 
 /** The sealed checkpoint a person means by a step or a name, rolled back ones included; the newest of several with one step. */
 export function findSealed(store: Store, wanted: string): SealedCheckpoint {
@@ -28,6 +29,7 @@ export function findSealed(store: Store, wanted: string): SealedCheckpoint {
  */
 export async function rollBack(store: OpenStore, to: SealedCheckpoint | null, options: { signal?: AbortSignal } = {}): Promise<Rollback> {
   if (to !== null) await assertGood(store, to, options);
+  const before = decisionIn(store);
   const target = to === null ? null : { name: to.name, attempt: to.manifest.attempt, step: to.manifest.step };
   for (;;) {
     const { attempt } = await startAttempt(store, { gang: `rollback-${store.makeId()}`, maxWaitMs: 0, ...options });
@@ -37,8 +39,47 @@ export async function rollBack(store: OpenStore, to: SealedCheckpoint | null, op
     } catch (thrown) {
       throw storeError(thrown, 'roll back', store.path);
     }
+    // Whoever prunes goes by the decision from now on, but may have taken it away just before.
+    if (to !== null && !isThere(store, to)) {
+      restoreDecision(store, before);
+      throw goneMeanwhile(to);
+    }
     // One that started before the decision was there may go on from what it takes out: that one is fenced as well.
     if (newestAttempt(store)?.attempt === attempt) return rollback;
+  }
+}
+
+function isThere(store: OpenStore, { manifestFile, manifest }: SealedCheckpoint): boolean {
+  const parsed = readManifestFile(store.fs, manifestFile);
+  return parsed?.ok === true && parsed.manifest.save === manifest.save;
+}
+
+function goneMeanwhile({ path }: SealedCheckpoint): HoldfastError {
+  return new HoldfastError('NOT_SEALED', {
+    message: `${printable(path)} cannot be rolled back to: it was taken away at the same moment`,
+    hint: 'What counts is as it was. Choose another step; holdfast ls lists them.',
+  });
+}
+
+/** The decision as it lies there, whatever it says; null when there is none. */
+function decisionIn({ fs, path }: OpenStore): string | null {
+  try {
+    return fs.readFile(at.rollbackFile(path)).toString('utf8');
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT') || isNotOurs(thrown)) return null;
+    throw storeError(thrown, 'read', at.rollbackFile(path));
+  }
+}
+
+function restoreDecision(store: OpenStore, text: string | null): void {
+  if (text === null) {
+    undoRollback(store);
+    return;
+  }
+  try {
+    replaceFile(store.fs, at.rollbackFile(store.path), text, store.makeId());
+  } catch (thrown) {
+    throw storeError(thrown, 'roll back', store.path);
   }
 }
 

@@ -6,7 +6,7 @@ import { wholeNumber } from '../option-values.ts';
 
 export const resume = defineCommand({
   description:
-    'Prints the path of the last good checkpoint: the newest sealed one that verifies. A bad one is moved to quarantine with the reason, and the next older one is taken. Exit code 3 means that nothing was sealed, so that the run starts fresh; 1 that nothing sealed is good, also when all of it lies in quarantine.',
+    'Prints the path of the last good checkpoint: the newest sealed one that verifies. A bad one is moved to quarantine with the reason, and the next older one is taken. Exit code 3 means that nothing was sealed, so that the run starts fresh; 1 that nothing sealed is good, also when all of it lies in quarantine, or that the run was rolled back to a step that is not there.',
   operand: { name: 'RUN', description: 'The folder of the run', count: 'one', complete: 'paths' },
   options: {
     deep: { kind: 'flag', description: 'Read every byte, also when nothing suggests that it changed since it was sealed' },
@@ -48,7 +48,7 @@ export const resume = defineCommand({
     if (output.json) return EXIT.no;
     throw new HoldfastError('NO_LAST_GOOD', {
       message: `nothing in ${printable(path)} is good to resume from: ${report.why ?? ''}`,
-      hint: 'Nothing was deleted: holdfast quarantine RUN lists what was moved aside and why. holdfast rollback RUN --fresh lets the run start from nothing.',
+      hint: 'Nothing was deleted: holdfast quarantine RUN lists what was moved aside and why. holdfast rollback RUN decides anew: --to=STEP goes back to another step, --undo lets everything count again, --fresh lets the run start from nothing.',
     });
   },
 });

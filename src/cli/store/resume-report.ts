@@ -1,7 +1,8 @@
 import type { CheckLevel } from '../../checkpoint/store/check-sealed.ts';
-import { lastGood, type LastGood, type Skipped, startsFresh } from '../../checkpoint/store/last-good.ts';
+import { lastGood, type LastGood, missingTarget, type Skipped, startsFresh } from '../../checkpoint/store/last-good.ts';
 import { readRun } from '../../checkpoint/store/store.ts';
 import type { Clock } from '../../core/clock.ts';
+import { printable } from '../../core/printable.ts';
 import type { ProgressUpdate } from '../output/progress.ts';
 
 interface ResumeOptions {
@@ -71,7 +72,10 @@ function describe({ checkpoint, level, because }: LastGood): ResumeReport['lastG
   return { path, name, step, attempt, save, worldSize, sealedAt, level: level ?? 'quick', because };
 }
 
-function whyNone({ skipped, withheld, scan }: LastGood): string {
+function whyNone(found: LastGood): string {
+  const { skipped, withheld, scan } = found;
+  const target = missingTarget(found);
+  if (target !== null) return `the run was rolled back to ${printable(target.name)}, step ${target.step}, and that is not here`;
   if (skipped.length > 0)
     return `${count(skipped.length, 'checkpoint')} ${skipped.length === 1 ? 'is' : 'are'} sealed here, and none is good`;
   if (withheld.length > 0) return `nothing is sealed here any more; ${count(withheld.length, 'checkpoint')} in quarantine`;
