@@ -65,6 +65,8 @@ class Run:
         # Who has reserved memory, and whether the saves are made of it.
         self._keeper: Optional[object] = None
         self._links = False
+        # What the blocks that are open say that it is busy with, the innermost last.
+        self._doing: List[str] = []
         # What was asked for was for all of them or for none; the supervisor names a step instead.
         self._together = Together(self._offer, self._forget_asked)
         self._parents: Optional[Together] = None
@@ -118,12 +120,16 @@ class Run:
 
     @contextlib.contextmanager
     def busy(self, what: str = "busy") -> Iterator[None]:
-        """A block without steps that may take long (evaluation, compilation): no hang is suspected meanwhile."""
+        """A block without steps that may take long (evaluation, compilation): no hang is suspected meanwhile, on any rank."""
+        # A step that was made before and is told later would look like one that was made inside.
+        self._tell_last()
+        self._doing.append(what)
         self._offer({"type": "busy", "what": what})
         try:
             yield
         finally:
-            self._offer({"type": "busy", "what": None})
+            self._doing.pop()
+            self._offer({"type": "busy", "what": self._doing[-1] if self._doing else None})
 
     def finish(self) -> None:
         """The run is finished. Only after this word, or an ordinary exit with 0, it counts as complete."""
@@ -369,7 +375,10 @@ class Run:
         if self._granted is not None and self._granted.step != step:
             self._give_back(step)
         granted, self._granted = self._granted, None
-        return granted or self._hold(step)
+        if granted is None:
+            return self._hold(step)
+        granted.is_used()
+        return granted
 
     def _take_due(self, step: int) -> None:
         """The save of this step follows, and none that was due before it."""

@@ -28,11 +28,17 @@ class Grant:
         self.path = path
         self.given = monotonic()
         self.waited = 0.0
+        self.between: Optional[float] = None
         self._mark = mark
 
     def may_write(self) -> None:
         """All other ranks were given a folder too: the time until now was spent on waiting for them, and says nothing about how fast this one writes."""
         self.waited = monotonic() - self.given
+
+    def is_used(self) -> None:
+        """It was given at the step, and only now the block is entered: what the trainer did in between, as an evaluation, was neither writing nor
+        standing still for the save."""
+        self.between = monotonic() - self.given - self.waited
 
     @property
     def is_staged(self) -> bool:
@@ -98,7 +104,8 @@ class SaveBlock:
     def in_background(self) -> None:
         """Another thread leaves the block: whoever begins the next save, or finishes the run, waits for that."""
         if self._temporary is None:
-            self._stall = monotonic() - (self._began if self._grant is None else self._grant.given)
+            grant = self._grant
+            self._stall = monotonic() - (self._began if grant is None else grant.given + (grant.between or 0.0))
             self._run._is_written.clear()
 
     def __exit__(
@@ -119,6 +126,8 @@ class SaveBlock:
             message["stallMs"] = round(self._stall * 1000, 1)
         if grant.waited > 0:
             message["waitedMs"] = round(grant.waited * 1000, 1)
+        if grant.between is not None:
+            message["betweenMs"] = round(grant.between * 1000, 1)
         try:
             # Before it is told: this rank's own failure has the folder taken away too.
             is_taken_away = isinstance(error, Exception) and not grant.path.exists()

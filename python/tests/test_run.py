@@ -9,6 +9,13 @@ import holdfast
 from fake_supervisor import FakeSupervisor, attach, await_loss, hear
 
 
+def evaluate(seconds):
+    """The trainer does something else for so long at least."""
+    until = monotonic() + seconds
+    while monotonic() < until:
+        pass
+
+
 class Outside(unittest.TestCase):
     def test_nothing_is_due_and_a_resume_starts_fresh(self):
         run = holdfast.attach({})
@@ -288,9 +295,7 @@ class Attached(unittest.TestCase):
                 pass
 
             def is_for_all(self, step, given):
-                until = monotonic() + 0.02
-                while monotonic() < until:
-                    pass
+                evaluate(0.02)
                 return True
 
         supervisor = FakeSupervisor(every_steps=1)
@@ -308,6 +313,39 @@ class Attached(unittest.TestCase):
         with run.save(1):
             pass
         self.assertNotIn("waitedMs", supervisor.expect("saved"))
+
+    def test_what_is_done_between_the_step_and_its_save_is_told_apart_from_writing_and_from_standing_still(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertTrue(run.step(1))
+        evaluate(0.02)
+        with run.save(1):
+            pass
+        told = supervisor.expect("saved")
+        self.assertGreaterEqual(told["betweenMs"], 20)
+        self.assertNotIn("stallMs", told)
+
+    def test_what_is_done_between_the_step_and_a_save_in_the_background_is_no_standing_still(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertTrue(run.step(1))
+        evaluate(0.02)
+        block = run.save(1)
+        began = monotonic()
+        block.__enter__()
+        block.in_background()
+        stood = (monotonic() - began) * 1000
+        block.__exit__(None, None, None)
+        told = supervisor.expect("saved")
+        self.assertGreaterEqual(told["betweenMs"], 20)
+        self.assertLessEqual(told["stallMs"], stood + 1)
+
+    def test_a_save_that_was_not_due_begins_with_its_folder(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        with run.save(1):
+            pass
+        self.assertNotIn("betweenMs", supervisor.expect("saved"))
 
     def test_who_attaches_again_gets_the_same_run(self):
         supervisor = FakeSupervisor(every_steps=1)
@@ -361,6 +399,24 @@ class Attached(unittest.TestCase):
         with run.busy("evaluation"):
             self.assertEqual(supervisor.expect("busy")["what"], "evaluation")
         self.assertIsNone(supervisor.expect("busy")["what"])
+
+    def test_busy_lasts_until_the_outermost_block_is_left(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        with run.busy("epoch"):
+            with run.busy("evaluation"):
+                pass
+        self.assertEqual([supervisor.expect("busy")["what"] for _ in range(4)], ["epoch", "evaluation", "epoch", None])
+
+    def test_steps_that_were_made_before_are_told_before_it_is_busy(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        for step in range(3):
+            run.step(step)
+        with run.busy(), run.save(2):
+            pass
+        told = list(iter(lambda: supervisor.heard.get(timeout=10)["type"], "saved"))
+        self.assertEqual(told[told.index("busy") :], ["busy", "begin"])
 
     def test_what_is_sealed_is_known(self):
         supervisor = FakeSupervisor()

@@ -34,15 +34,15 @@ describe('a message of a rank', () => {
     ],
     [
       { type: 'saved', save: 's' },
-      { type: 'saved', save: 's', stallMs: null, waitedMs: 0 },
+      { type: 'saved', save: 's', stallMs: null, waitedMs: 0, betweenMs: 0 },
     ],
     [
-      { type: 'saved', save: 's', stallMs: 8.5, waitedMs: 3 },
-      { type: 'saved', save: 's', stallMs: 8.5, waitedMs: 3 },
+      { type: 'saved', save: 's', stallMs: 8.5, waitedMs: 3, betweenMs: 2 },
+      { type: 'saved', save: 's', stallMs: 8.5, waitedMs: 3, betweenMs: 2 },
     ],
     [
-      { type: 'saved', save: 's', stallMs: -1, waitedMs: -1 },
-      { type: 'saved', save: 's', stallMs: null, waitedMs: 0 },
+      { type: 'saved', save: 's', stallMs: -1, waitedMs: -1, betweenMs: 'long' },
+      { type: 'saved', save: 's', stallMs: null, waitedMs: 0, betweenMs: 0 },
     ],
     [
       { type: 'take', step: 7 },

@@ -22,9 +22,15 @@ export type FromRank =
   | { readonly type: 'begin'; readonly step: number; readonly linked: boolean }
   /**
    * `stallMs`: how long the trainer stood still for it, where it trained on while it was written; null: until now. `waitedMs`: how long it had the
-   * folder and waited for other ranks to have one too.
+   * folder and waited for other ranks to have one too. `betweenMs`: how long it had it and did something else before it began to save.
    */
-  | { readonly type: 'saved'; readonly save: string; readonly stallMs: number | null; readonly waitedMs: number }
+  | {
+      readonly type: 'saved';
+      readonly save: string;
+      readonly stallMs: number | null;
+      readonly waitedMs: number;
+      readonly betweenMs: number;
+    }
   /** Memory for a file that is kept from save to save; 0 gives it back. */
   | { readonly type: 'reserve'; readonly bytes: number }
   | { readonly type: 'failed'; readonly save: string; readonly reason: string }
@@ -94,9 +100,9 @@ const READERS: Readonly<Record<string, (message: JsonObject) => Parsed<FromRank>
   hello: readHello,
   step: ({ step, metrics }) => (isCount(step) ? parsed({ type: 'step', step, metrics: readMetrics(metrics) }) : noStep()),
   begin: ({ step, linked }) => (isCount(step) ? parsed({ type: 'begin', step, linked: linked === true }) : noStep()),
-  saved: ({ save, stallMs, waitedMs }) =>
+  saved: ({ save, stallMs, waitedMs, betweenMs }) =>
     isShort(save)
-      ? parsed({ type: 'saved', save, stallMs: isSpan(stallMs) ? stallMs : null, waitedMs: isSpan(waitedMs) ? waitedMs : 0 })
+      ? parsed({ type: 'saved', save, stallMs: isSpan(stallMs) ? stallMs : null, waitedMs: spanOf(waitedMs), betweenMs: spanOf(betweenMs) })
       : noSave(),
   failed: ({ save, reason }) =>
     isShort(save) ? parsed({ type: 'failed', save, reason: readText(reason) ?? 'no reason given' }) : noSave(),
@@ -142,6 +148,10 @@ function isCount(value: Json | undefined): value is number {
 
 function isSpan(value: Json | undefined): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+function spanOf(value: Json | undefined): number {
+  return isSpan(value) ? value : 0;
 }
 
 function isShort(value: Json | undefined): value is string {
