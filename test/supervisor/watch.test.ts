@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lastGood } from '../../src/checkpoint/store/last-good.ts';
@@ -115,6 +115,32 @@ describe('a trainer that saves by itself', PATIENT, () => {
     expect(second.stderr).not.toContain('was not taken');
     expect(readdirSync(join(dir, '.holdfast/quarantine'))).toEqual([]);
     expect(await goodStep(dir)).toBe(20);
+  });
+
+  it('is sealed when the disk is better, although nothing of it has changed since the disk failed', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'out');
+    mkdirSync(dir);
+    const hold = gate(dir, 'hold');
+    hold.close();
+    const run = new Supervised({ args: ['--watch', dir], command: trainer(dir, 'keeps') });
+    await trainerPid(dir);
+    // The folder in which manifests are begun cannot be entered: writing one fails, and reading saves does not.
+    const staging = join(dir, '.holdfast/attempts/1/staging');
+    renameSync(staging, `${staging}-aside`);
+    symlinkSync('nowhere/deeper', staging);
+    writeFileSync(join(dir, '.holdfast/attempts/1/nowhere'), '');
+    hold.open();
+    await run.line(/^saved 10$/);
+    hold.close();
+    await run.line(/error STORE_FAILED: cannot seal .*step-10\.npz/);
+    // In one step: without the folder the run would look like one that another has taken over.
+    symlinkSync('staging-aside', `${staging}-again`);
+    renameSync(`${staging}-again`, staging);
+    await run.line(/sealed step 10 /);
+    hold.open();
+    run.signal('SIGTERM');
+    expect((await run.ended).code).toBe(143);
   });
 
   it('is sealed by the next start where it was killed before its last save was', async () => {

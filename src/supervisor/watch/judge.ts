@@ -13,6 +13,8 @@ export type Judged =
   | { readonly kind: 'busy' }
   /** A checkpoint, but none that a run could resume from as it is. */
   | { readonly kind: 'unfit'; readonly report: CheckpointReport }
+  /** The disk does not let it be read, which says nothing about it. */
+  | { readonly kind: 'unread'; readonly reason: string }
   /** No checkpoint; or several, which lie deeper. */
   | { readonly kind: 'none'; readonly count: number };
 
@@ -24,10 +26,15 @@ interface JudgeOptions {
 /** Structure only: names, sizes, headers, indexes. What passes is read in full before it is sealed. */
 export async function judge(folder: string, entry: Entry, { writers, signal }: JudgeOptions): Promise<Judged> {
   const checkpoints = await quickLook(given(folder, entry), { writers, signal });
+  if (typeof checkpoints === 'string') return { kind: 'unread', reason: checkpoints };
   const [report] = checkpoints;
   if (report === undefined || checkpoints.length > 1) return { kind: 'none', count: checkpoints.length };
   if (report.verdict === 'IN_PROGRESS') return { kind: 'busy' };
-  return { kind: canResume(report.verdict, false) ? 'whole' : 'unfit', report };
+  if (canResume(report.verdict, false)) return { kind: 'whole', report };
+  const refused = report.evidence.find(({ code }) => code === 'FILE_NOT_READABLE');
+  return refused === undefined
+    ? { kind: 'unfit', report }
+    : { kind: 'unread', reason: `${entry.path} cannot be looked into: ${refused.message}` };
 }
 
 /** What `verify` is given: of files that belong together any one. */
@@ -36,13 +43,14 @@ function given(folder: string, { kind, path, stamps }: Entry): string {
   return kind === 'directory' ? path : join(folder, first);
 }
 
-async function quickLook(path: string, options: JudgeOptions): Promise<readonly CheckpointReport[]> {
+/** The checkpoints there, or why nobody can tell. */
+async function quickLook(path: string, options: JudgeOptions): Promise<readonly CheckpointReport[] | string> {
   try {
     const report = await verifyPaths([path], { level: 'quick', ...options });
     return report.paths[0]?.checkpoints ?? [];
   } catch (thrown) {
-    // It has just gone, or is nothing that can be looked at.
-    if (thrown instanceof HoldfastError && thrown.code !== 'TERMINATED') return [];
-    throw thrown;
+    if (!(thrown instanceof HoldfastError) || thrown.code === 'TERMINATED') throw thrown;
+    // It has just gone, or is nothing that could be a checkpoint.
+    return thrown.code === 'PATH_NOT_READABLE' ? thrown.message : [];
   }
 }

@@ -29,6 +29,29 @@ describe('what is due in a watched folder', () => {
     expect(names(tracker.observe(seen(entry('step-1', { a: '1', b: '1' })), 30_000).due)).toEqual(['step-1']);
   });
 
+  it('is what the disk has failed at, after a rest that grows, and in any case when the trainer has ended', () => {
+    const tracker = new Tracker([], []);
+    const whole = seen(entry('step-1', { a: '1' }));
+    const isDueAt = (nowMs: number, isOver = false): boolean => tracker.observe(whole, nowMs, { isOver }).due.length > 0;
+    isDueAt(0);
+    const rests = [10_000, 20_000, 40_000].map((failedMs) => {
+      tracker.postpone(entry('step-1', { a: '1' }), failedMs, 1);
+      return [1999, 2000, 3999, 4000, 7999, 8000].find((restMs) => isDueAt(failedMs + restMs));
+    });
+    expect(rests).toEqual([2000, 4000, 8000]);
+    tracker.postpone(entry('step-1', { a: '1' }), 100_000, 60_000);
+    expect([isDueAt(339_999), isDueAt(100_000, true), isDueAt(340_000)]).toEqual([false, true, true]);
+  });
+
+  it('is at once what the disk has failed at and what has changed since', () => {
+    const tracker = new Tracker([], []);
+    const [before, after] = [entry('step-1', { a: '1' }), entry('step-1', { a: '2' })];
+    tracker.observe(seen(before), 0);
+    tracker.postpone(before, 1000, 1_000_000);
+    tracker.observe(seen(after), 2000);
+    expect(names(tracker.observe(seen(after), 2000 + QUIET_MS).due)).toEqual(['step-1']);
+  });
+
   it('is not what lay there before this life, nor what another has sealed, nor an empty folder', () => {
     const tracker = new Tracker([['old', new Map([['a', '1']])]], []);
     const all = seen(entry('old', { a: '1' }), entry('sdk', { a: '1' }, true), entry('empty', {}));

@@ -9,7 +9,15 @@ interface Tracked {
   readonly sinceMs: number;
   /** It was looked into like this, and is no checkpoint that can be sealed. */
   readonly isRefused: boolean;
+  /** How often the disk has failed at it like this, and until when it is left alone for that. */
+  readonly failures: number;
+  readonly restsUntilMs: number;
 }
+
+/** After a failure of the disk it is left alone so long, after each further one twice as long; and so many times as long as the try took. */
+const FIRST_REST_MS = 2000;
+const LONGEST_REST_MS = 10 * 60_000;
+const RESTS = 4;
 
 export interface Observed {
   /** Changed by this life of the trainer, quiet, and not judged yet. */
@@ -78,14 +86,24 @@ export class Tracker {
     if (known !== undefined && isSame(known.stamps, stamps)) this.#tracked.set(name, { ...known, isRefused: true });
   }
 
+  /** The disk has failed, which says nothing about the checkpoint: it is tried again after a while, and once more at the end. */
+  postpone({ name, stamps }: Entry, nowMs: number, tookMs: number): void {
+    const known = this.#tracked.get(name);
+    if (known === undefined || !isSame(known.stamps, stamps)) return;
+    const restMs = Math.max(RESTS * tookMs, Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** known.failures));
+    this.#tracked.set(name, { ...known, failures: known.failures + 1, restsUntilMs: nowMs + restMs });
+  }
+
   #isDue({ name, stamps }: Entry, nowMs: number, isOver: boolean): boolean {
     const before = this.#before.get(name);
     // An entry that was there before and of which only some files are new is a mixture of two saves, however whole it looks.
     if (before !== undefined && before.size > 0 && !isRewritten(before, stamps)) return false;
     const known = this.#tracked.get(name);
-    const tracked = known !== undefined && isSame(known.stamps, stamps) ? known : { stamps, sinceMs: nowMs, isRefused: false };
+    const isKnown = known !== undefined && isSame(known.stamps, stamps);
+    const tracked = isKnown ? known : { stamps, sinceMs: nowMs, isRefused: false, failures: 0, restsUntilMs: nowMs };
     this.#tracked.set(name, tracked);
-    return stamps.size > 0 && !tracked.isRefused && (isOver || nowMs - tracked.sinceMs >= QUIET_MS);
+    if (stamps.size === 0 || tracked.isRefused) return false;
+    return isOver || (nowMs - tracked.sinceMs >= QUIET_MS && nowMs >= tracked.restsUntilMs);
   }
 
   #forget(name: string): void {

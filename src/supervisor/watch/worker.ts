@@ -41,7 +41,9 @@ parentPort?.on('message', (message: ToWatch) => {
 
 const finishing = new Finishing();
 const told = new Set<string>();
-let lastFailure = '';
+/** Since the last seal. */
+const failures = new Set<string>();
+const MOST_FAILURES = 1000;
 
 async function watchOn(): Promise<void> {
   for (;;) {
@@ -91,6 +93,7 @@ async function stepWhenFinished(entry: Entry, writers: () => ReturnType<typeof f
   if (!isLast && finishing.isWaiting(entry)) return null;
   const judged = await judge(dir, entry, { writers, signal });
   if (judged.kind === 'busy') return null;
+  if (judged.kind === 'unread') return leaveUnread(entry, judged.reason);
   if (judged.kind === 'none') {
     tracker.refuse(entry);
     if (judged.count > 1) tellOnce('deeper', `several checkpoints lie in ${entry.path}: only what lies in ${dir} itself is sealed`);
@@ -107,6 +110,15 @@ async function stepWhenFinished(entry: Entry, writers: () => ReturnType<typeof f
   return (isLast && isClean) || finishing.isFinished(entry, report, clock.monotonic()) ? (report.step ?? 0) : null;
 }
 
+function leaveUnread(entry: Entry, reason: string): null {
+  tracker.postpone(entry, clock.monotonic(), 0);
+  const after = lookAgain(store.fs, dir, entry);
+  // Nobody can read what has just been deleted either.
+  const isThere = after !== null && isSame(after.stamps, entry.stamps);
+  if (isThere) fail(new HoldfastError('PATH_NOT_READABLE', { message: printable(reason) }));
+  return null;
+}
+
 async function seal(entry: Entry): Promise<void> {
   const startedMs = clock.monotonic();
   try {
@@ -116,13 +128,23 @@ async function seal(entry: Entry): Promise<void> {
     if (after === null) return retractGone(store.fs, dir, entry.name);
     if (!isSame(after.stamps, entry.stamps)) return retractSeal(store.fs, after);
     tracker.seal(entry);
+    failures.clear();
     const { name, path, bytes, manifest } = sealed;
     say({ type: 'sealed', name, path, bytes, save: manifest.save, step: manifest.step, totalMs: clock.monotonic() - startedMs });
   } catch (thrown) {
     if (isChange(thrown)) return;
-    tracker.refuse(entry);
+    const nowMs = clock.monotonic();
+    if (isVerdict(thrown)) tracker.refuse(entry);
+    else tracker.postpone(entry, nowMs, nowMs - startedMs);
     fail(thrown);
   }
+}
+
+/** What is said about the checkpoint, or about us: trying again changes nothing. Anything else is the disk's, which may be better later. */
+const VERDICTS: ReadonlySet<string> = new Set(['CHECKPOINT_NOT_GOOD', 'CHECKPOINT_NOT_SEALABLE', 'RUN_FOREIGN', 'ATTEMPT_FENCED']);
+
+function isVerdict(thrown: unknown): boolean {
+  return thrown instanceof HoldfastError && VERDICTS.has(thrown.code);
 }
 
 const CHANGES: ReadonlySet<string> = new Set(['CHECKPOINT_CHANGED', 'PATH_NOT_FOUND']);
@@ -150,8 +172,9 @@ function fail(thrown: unknown): number {
   const error = toError(thrown);
   const code = error instanceof HoldfastError ? error.code : 'INTERNAL';
   // The same trouble at every look is told once.
-  if (error.message !== lastFailure) say({ type: 'failed', code, message: error.message });
-  lastFailure = error.message;
+  if (!failures.has(error.message)) say({ type: 'failed', code, message: error.message });
+  if (failures.size >= MOST_FAILURES) failures.clear();
+  failures.add(error.message);
   return 0;
 }
 
