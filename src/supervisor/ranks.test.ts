@@ -58,6 +58,33 @@ describe('the ranks of a run', () => {
     expect(asked(said).slice(2)).toEqual([142, 142]);
   });
 
+  it('a single one that agrees with those of other nodes needs the time for that too', () => {
+    const { ranks, all, said } = make(1);
+    expect(ranks.agreementMs).toBe(0);
+    ranks.agrees(all[0] as Rank, 900, 10);
+    expect(ranks.agreementMs).toBe(900);
+    ranks.ask('notice', 10);
+    expect(asked(said)).toEqual([null]);
+    ranks.agrees(all[0] as Rank, null, 10);
+    expect(ranks.agreementMs).toBe(0);
+  });
+
+  it('are busy as long as one of them is, and until it is gone', () => {
+    const { ranks, all } = make(2);
+    const [first, second] = all as [Rank, Rank];
+    expect([ranks.noteBusy(first, true), ranks.noteBusy(first, true), ranks.noteBusy(second, true)]).toEqual([true, false, true]);
+    expect([ranks.noteBusy(second, false), ranks.areBusy]).toEqual([true, true]);
+    ranks.remove(first);
+    expect(ranks.areBusy).toBe(false);
+  });
+
+  it('none that is left agrees with nobody', () => {
+    const { ranks, all } = make(1);
+    ranks.agrees(all[0] as Rank, 900, 10);
+    ranks.remove(all[0] as Rank);
+    expect(ranks.agreementMs).toBe(0);
+  });
+
   it('several that have made no step yet are asked when the first one has', () => {
     const { ranks, all, said } = make(2);
     ranks.ask('notice', null);

@@ -11,6 +11,8 @@ export class Ranks {
   readonly #steps = new Map<Rank, number | null>();
   /** Those that agree among themselves at which step all save, and how long that takes at most. */
   readonly #agreeing = new Map<Rank, number>();
+  /** Those that say that they do something long. */
+  readonly #busy = new Set<Rank>();
   /** The numbers of all that were here since the first of them came. */
   readonly #seen = new Set<number>();
   #wanted: SaveReason | null = null;
@@ -39,6 +41,11 @@ export class Ranks {
     return steps.length === 0 ? null : Math.max(...steps);
   }
 
+  /** True while one of them says that it does something long: the others may wait for it. */
+  get areBusy(): boolean {
+    return this.#busy.size > 0;
+  }
+
   /** Why a save was asked for that has not begun yet; null when none was. */
   get wanted(): SaveReason | null {
     return this.#wanted;
@@ -46,12 +53,17 @@ export class Ranks {
 
   /** True when the ranks themselves find the step at which all of them save. */
   get areAgreeing(): boolean {
-    return this.count > 1 && this.all.every((rank) => this.#agreeing.has(rank));
+    return this.count > 1 && this.#doAllAgree;
   }
 
   /** How long it takes at most until a save that was asked for is due, beyond the step that goes on. */
   get agreementMs(): number {
-    return this.areAgreeing ? Math.max(...this.#agreeing.values()) : 0;
+    // A single one here agrees with those of other nodes.
+    return this.#doAllAgree ? Math.max(0, ...this.#agreeing.values()) : 0;
+  }
+
+  get #doAllAgree(): boolean {
+    return this.all.every((rank) => this.#agreeing.has(rank));
   }
 
   /** A rank says within what time it agrees with the others; null: it cannot any more. */
@@ -70,6 +82,15 @@ export class Ranks {
   remove(rank: Rank): void {
     this.#steps.delete(rank);
     this.#agreeing.delete(rank);
+    this.#busy.delete(rank);
+  }
+
+  /** True when that is news of this rank. */
+  noteBusy(rank: Rank, isBusy: boolean): boolean {
+    if (isBusy === this.#busy.has(rank)) return false;
+    if (isBusy) this.#busy.add(rank);
+    else this.#busy.delete(rank);
+    return true;
   }
 
   note(rank: Rank, step: number, stepMs: number | null): void {
