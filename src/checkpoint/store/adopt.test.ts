@@ -78,6 +78,31 @@ describe('sealing a finished checkpoint', () => {
     await expect(adopt(run.store, path)).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_GOOD' });
   });
 
+  it('makes durable what was sealed before and copied back: whoever copied it may have synced nothing', async () => {
+    using run = testRun();
+    const path = place(run, 'hf-trainer', 'checkpoint-4');
+    await adopt(run.store, path, { accept: 'anything' });
+    cpSync(path, join(run.path, 'copy'), { recursive: true });
+    const synced = new Set<string>();
+    const fs = {
+      ...realFs,
+      fsyncFile(one: string) {
+        realFs.fsyncFile(one);
+        synced.add(one);
+      },
+      fsyncFolder(one: string) {
+        realFs.fsyncFolder(one);
+        synced.add(one);
+      },
+    };
+    expect(await adopt({ ...run.store, fs }, join(run.path, 'copy'))).toMatchObject({ wasSealed: true });
+    const everything = readdirSync(join(run.path, 'copy'), { recursive: true, encoding: 'utf8' }).map((name) =>
+      join(run.path, 'copy', name),
+    );
+    expect(everything.length).toBeGreaterThan(2);
+    expect([run.path, join(run.path, 'copy'), ...everything].filter((one) => !synced.has(one))).toEqual([]);
+  });
+
   it('belongs to the newest attempt; a stale one is refused', async () => {
     using run = testRun();
     const path = place(run, 'torch-legacy-train', 'step-100');

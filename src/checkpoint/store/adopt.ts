@@ -20,7 +20,7 @@ import { changed, type Listed, listFiles, locate, notSealable, type Place } from
 import { openForWriting, type OpenStore, type Store } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
 import { assertSuited } from './suitability.ts';
-import type { FoundFile } from './walk-files.ts';
+import { type FoundFile, foldersTo } from './walk-files.ts';
 
 export interface AdoptOptions {
   /** Overrides the step that the checkpoint says itself. */
@@ -97,11 +97,26 @@ async function readWhole(
   return sealed;
 }
 
+interface Names {
+  readonly files: readonly { readonly path: string }[];
+  readonly folders: readonly string[];
+}
+
 /** Every file, every folder on the way to it, and the name of the checkpoint itself: who wrote them may have synced nothing. */
-function syncAll({ fs }: OpenStore, { root, path }: Place, { files, folders }: Listed): void {
+function syncAll({ fs }: OpenStore, { root, path }: Pick<Place, 'root' | 'path'>, { files, folders }: Names): void {
   for (const file of files) fs.fsyncFile(join(root, file.path));
   for (const folder of folders) fs.fsyncFolder(join(root, folder));
   fs.fsyncFolder(dirname(path));
+}
+
+/** The same of one that has its seal: whoever put it there may have died before their last sync, or may have copied it and synced nothing. */
+function syncSealed(store: OpenStore, place: Place, { files }: Manifest): void {
+  try {
+    store.fs.fsyncFile(place.manifestFile);
+    syncAll(store, place, { files, folders: foldersTo(files) });
+  } catch (thrown) {
+    throw storeError(thrown, 'make durable', place.path);
+  }
 }
 
 function sealedAt(place: Place, manifest: Manifest): Omit<Adopted, 'wasSealed'> {
@@ -126,8 +141,11 @@ async function alreadySealed(opened: Store, place: Place, { signal }: AdoptOptio
     throw new HoldfastError('RUN_FOREIGN', { message, hint });
   }
   const checked = await checkSealed(store, { ...place, manifest }, 'deep', signal === undefined ? {} : { signal });
-  if (checked.state === 'good') return moveIntoRun(store, place, { ...sealedAt(place, manifest), wasSealed: true });
-  throw new HoldfastError('CHECKPOINT_NOT_GOOD', { message: `${printable(place.path)} is sealed, but ${checked.reason}`, hint });
+  if (checked.state !== 'good') {
+    throw new HoldfastError('CHECKPOINT_NOT_GOOD', { message: `${printable(place.path)} is sealed, but ${checked.reason}`, hint });
+  }
+  syncSealed(store, place, manifest);
+  return moveIntoRun(store, place, { ...sealedAt(place, manifest), wasSealed: true });
 }
 
 const GOOD: Readonly<Record<NonNullable<AdoptOptions['accept']>, readonly Verdict[]>> = {

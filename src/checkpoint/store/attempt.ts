@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { isObject, type JsonObject, parseJson } from '../json.ts';
@@ -56,8 +56,7 @@ export async function startAttempt(store: OpenStore, options: StartOptions): Pro
     refuseIfOlder(store, attempt);
     await waitOutDeadlines(store, attempt, options);
     fenceOlder(store, attempt);
-    // What a scan finds from now on is durable, also where its writer died before its last sync.
-    store.fs.fsyncFolder(store.path);
+    makeSealsDurable(store);
     return { attempt, gang };
   } catch (thrown) {
     throw storeError(thrown, 'start an attempt in', store.path);
@@ -266,6 +265,27 @@ function renamed(fs: DurableFs, from: string, to: string): boolean {
   } catch (thrown) {
     if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return false;
     throw thrown;
+  }
+}
+
+/**
+ * What a scan finds from now on is durable, also where its writer died before its last sync: its name, and for what was adopted, whose seal came
+ * into a folder that was there, the name of the seal.
+ */
+function makeSealsDurable({ fs, path }: OpenStore): void {
+  for (const { kind, manifestFile, parsed } of readSeals(fs, path)) {
+    const isAdopted = kind === 'directory' && parsed.ok && parsed.manifest.origin === 'adopted';
+    if (isAdopted) syncIfThere(fs, dirname(manifestFile));
+  }
+  fs.fsyncFolder(path);
+}
+
+/** What another has moved or deleted meanwhile is nobody's to resume from. */
+function syncIfThere(fs: DurableFs, folder: string): void {
+  try {
+    fs.fsyncFolder(folder);
+  } catch (thrown) {
+    if (!isCode(thrown, 'ENOENT', 'ENOTDIR')) throw thrown;
   }
 }
 

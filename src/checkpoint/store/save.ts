@@ -13,7 +13,7 @@ import { replaceFile } from './replace-file.ts';
 import type { OpenStore } from './store.ts';
 import { isCode, storeError } from './store-error.ts';
 import { markOwner, sweepStaging } from './save-owner.ts';
-import { type FoundFile, walkFiles } from './walk-files.ts';
+import { type FoundFile, foldersTo, walkFiles } from './walk-files.ts';
 
 /** A save in flight. */
 export interface Save extends SaveIdentity {
@@ -79,7 +79,7 @@ export async function writeReceipt(store: OpenStore, save: Save, options: Receip
     const found = options.files === undefined ? everything(store, save) : options.files.map((path) => look(store, save, path));
     const files = await checksumsOf(data, found, options);
     for (const { path } of found) fs.fsyncFile(join(data, path));
-    for (const path of foldersOf(found)) fs.fsyncFolder(join(data, path));
+    for (const path of foldersTo(found)) fs.fsyncFolder(join(data, path));
     const receipt = { schema: RECEIPT_SCHEMA, run, attempt, save: id, step, worldSize, rank, files } as const;
     replaceFile(fs, join(folder, 'receipts', receiptName(rank)), formatReceipt(receipt), store.makeId());
   } catch (thrown) {
@@ -130,15 +130,6 @@ function look({ fs }: OpenStore, { data }: Save, path: string): FoundFile {
   const { kind, ...facts } = fs.stat(join(data, path)) ?? { kind: null };
   if (kind === 'file' && 'size' in facts) return { path, ...facts };
   throw notSealable(join(data, path), kind === null ? 'is not there' : 'is not a regular file');
-}
-
-/** Every folder on the way to the files, the deepest first, the data folder itself last. */
-function foldersOf(files: readonly FoundFile[]): readonly string[] {
-  const folders = new Set(['']);
-  for (const { path } of files) {
-    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) folders.add(path.slice(0, end));
-  }
-  return [...folders].sort((a, b) => b.length - a.length);
 }
 
 /** Gives up a save: its staging goes, everything else stays. Never fails; what cannot be removed now goes with a later prune. */

@@ -47,6 +47,15 @@ export function walkFiles(fs: DurableFs, folder: string): Walked {
   return { files, folders, others };
 }
 
+/** Every folder on the way to the files, the deepest first, the one they lie in (`''`) last: the order in which they are synced. */
+export function foldersTo(files: readonly { readonly path: string }[]): readonly string[] {
+  const folders = new Set(['']);
+  for (const { path } of files) {
+    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) folders.add(path.slice(0, end));
+  }
+  return [...folders].sort((a, b) => b.length - a.length);
+}
+
 function tooMuch(path: string): HoldfastError {
   const { treeDepth, treeEntries } = LIMITS;
   return new HoldfastError('CHECKPOINT_NOT_SEALABLE', {

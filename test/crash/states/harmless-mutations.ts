@@ -104,6 +104,13 @@ export const HARMLESS: readonly { readonly because: string; readonly mutations: 
     ],
   },
   {
+    because: 'the manifest was durable before it came to its place; this sync is for one that somebody has copied there',
+    mutations: [
+      'drop sync-file checkpoint-N/holdfast.manifest.json',
+      'swap rename STAGED/manifest -> checkpoint-N/holdfast.manifest.json with sync-file checkpoint-N/holdfast.manifest.json',
+    ],
+  },
+  {
     because: 'a new folder next to it is not looked at before it gets its own final name',
     mutations: [
       'swap sync-folder RUN with mkdir .holdfast/attempts/.tmp-ID',

@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { adopt } from '../../../src/checkpoint/store/adopt.ts';
 import { startAttempt } from '../../../src/checkpoint/store/attempt.ts';
 import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
@@ -131,6 +131,38 @@ export const OTHER_SCENARIOS: readonly Scenario[] = [
     },
     allowed: (promises) => (promises.has('resumed from step-2') ? ['1/2'] : ['1/1', '1/2']),
   },
+  {
+    name: 'a prune after a seal that was killed before its last sync',
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], { worldSize: 1 })),
+    async act(fs, run) {
+      await sealKilled(fs, run);
+      await prune(openWith(fs, run, 'c'), { retention: KEEP_ONE });
+      fs.promise('pruned');
+    },
+    allowed: (promises) => (promises.has('pruned') ? ['1/2'] : ['1/1', '1/2']),
+  },
+  {
+    name: 'the seal of a checkpoint once more after one that was killed before its last sync',
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], { worldSize: 1 })),
+    async act(fs, run) {
+      await sealKilled(fs, run);
+      await adopt(openWith(fs, run, 'c'), join(run, 'checkpoint-2'), { accept: 'anything', step: 2 });
+      fs.promise('sealed');
+    },
+    allowed: (promises) => (promises.has('sealed') ? ['1/2'] : ['1/1', '1/2']),
+  },
+  {
+    name: 'a new attempt after a seal that was killed before its last sync',
+    before: async (fs, run) => void (await saveSteps(openWith(fs, run, 'a'), 'gang', [1], { worldSize: 1 })),
+    async act(fs, run) {
+      await sealKilled(fs, run);
+      const store = openWith(fs, run, 'c');
+      await startAttempt(store, { gang: 'the next gang' });
+      const { checkpoint } = await lastGood(store, { isReadOnly: true });
+      fs.promise(`resumed from ${checkpoint?.name}`);
+    },
+    allowed: (promises) => (promises.has('resumed from checkpoint-2') ? ['1/2'] : ['1/1', '1/2']),
+  },
 ];
 
 /** What is bad is never lost: after `resume` it lies in quarantine, with a reason that can be read. */
@@ -145,6 +177,14 @@ async function commitKilled(fs: RecordingFs, run: string): Promise<void> {
   await killedAfterRenames(2, fs, (killed) =>
     saveAll(openWith(killed, run, 'killed'), { attempt: 1, gang: 'gang' }, { step: 2, worldSize: 1 }),
   );
+}
+
+/** A seal of a checkpoint that another tool wrote, killed right after the rename that puts its manifest in place. */
+async function sealKilled(fs: RecordingFs, run: string): Promise<void> {
+  const path = join(run, 'checkpoint-2');
+  fs.mkdir(path);
+  writeRank(fs, path, { attempt: 1, step: 2, worldSize: 1 }, 0);
+  await killedAfterRenames(1, fs, (killed) => adopt(openWith(killed, run, 'killed'), path, { accept: 'anything', step: 2 }));
 }
 
 /** A gang of which one began the attempt and was killed after so many renames: the first makes the attempt, the second fences. */
