@@ -38,7 +38,7 @@ function stoppingAt(remote: ObjectStore, nth: number): { store: ObjectStore; sto
     readRange: (key, range, sink) => remote.readRange(key, range, sink),
     list: (prefix) => remote.list(prefix),
     removeUploads: (key) => remote.removeUploads(key),
-    removeOldUploads: (age, spared) => remote.removeOldUploads(age, spared),
+    removeOldUploads: (age, spared, isOurs) => remote.removeOldUploads(age, spared, isOurs),
     create: async (key, bytes) => (await passing(), remote.create(key, bytes)),
     replace: async (key, bytes, version) => (await passing(), remote.replace(key, bytes, version)),
     putFile: async (key, plan, body) => (await passing(), remote.putFile(key, plan, body)),

@@ -80,8 +80,11 @@ export interface ObjectStore extends AsyncDisposable {
   list(prefix: string): AsyncIterable<ListedObject>;
   /** Removes beginnings of the uploads of exactly this key; how many there were. */
   removeUploads(key: string): Promise<number>;
-  /** Removes beginnings below the prefix that are older than the age, where the store can list them; not those of the keys that are spared. */
-  removeOldUploads(olderThanMs: number, spared: ReadonlySet<string>): Promise<number>;
+  /**
+   * Removes beginnings below the prefix that are older than the age, where the store can list them; not those of the keys that are spared, and where
+   * others may have begun some below the same prefix, only those of our keys.
+   */
+  removeOldUploads(olderThanMs: number, spared: ReadonlySet<string>, isOurs: (key: string) => Promise<boolean>): Promise<number>;
 }
 
 export interface RangeSink extends BodySink {

@@ -3,6 +3,7 @@ import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { isObject, parseJson } from '../json.ts';
 import { LIMITS } from '../limits.ts';
+import { setOf } from '../store/layout.ts';
 import { isCount, parseManifest } from '../store/manifest.ts';
 import { nameProblem } from '../store/relative-path.ts';
 import type { SealedCheckpoint } from '../store/scan.ts';
@@ -84,6 +85,15 @@ async function sealedThere(remote: ObjectStore, { name, kind }: CopyPlace): Prom
 export async function readNameRecord(remote: ObjectStore, copy: string): Promise<NameRecord | null> {
   const found = await remote.read(`${NAMES}${copy}`, MAX_RECORD_BYTES);
   return found === null ? null : (parseNameRecord(found.bytes.toString('utf8')) ?? { save: '', name: copy, kind: 'directory' });
+}
+
+/** Whether the key is one of a copy: what else lies below the prefix is somebody else's, who may use all of the bucket, or a prefix inside this one. */
+export async function isOfCopy(remote: ObjectStore, key: string): Promise<boolean> {
+  const [first = ''] = key.split('/');
+  for (const name of key === first ? [key, setOf(key)] : [first]) {
+    if (name !== null && nameProblem(name) === null && (await readNameRecord(remote, name)) !== null) return true;
+  }
+  return false;
 }
 
 export function parseNameRecord(text: string): NameRecord | null {

@@ -1,7 +1,7 @@
 import type { SealedCheckpoint } from '../store/scan.ts';
 import type { ObjectStore } from './backend.ts';
 import type { Claims } from './claim/claims.ts';
-import type { CopyPlace } from './copy-name.ts';
+import { type CopyPlace, isOfCopy } from './copy-name.ts';
 import type { Journal } from './journal.ts';
 import { fileKey } from './keys.ts';
 
@@ -34,7 +34,7 @@ export async function removeOrphans(
     if (removed === null) for (const key of left) spared.add(key);
     else count += removed;
   }
-  return count + (await remote.removeOldUploads(ABANDONED_MS, spared));
+  return count + (await remote.removeOldUploads(ABANDONED_MS, spared, (key) => isOfCopy(remote, key)));
 }
 
 /** Null when somebody is sending that checkpoint right now. */

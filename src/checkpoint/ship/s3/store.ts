@@ -123,19 +123,24 @@ export class S3Store implements ObjectStore {
   }
 
   async removeUploads(key: string): Promise<number> {
-    return this.#guard('clean up', key, () => this.#abortWhere(this.#full(key), (upload) => upload.key === this.#full(key)));
+    return this.#guard('clean up', key, () => this.#abortWhere(this.#full(key), async (upload) => upload.key === this.#full(key)));
   }
 
-  async removeOldUploads(olderThanMs: number, spared: ReadonlySet<string>): Promise<number> {
+  async removeOldUploads(olderThanMs: number, spared: ReadonlySet<string>, isOurs: (key: string) => Promise<boolean>): Promise<number> {
     const limit = this.#options.clock.now() - olderThanMs;
-    const keys = new Set([...spared].map((key) => this.#full(key)));
-    return this.#guard('clean up', '', () => this.#abortWhere(this.#full(''), ({ key, startedAt }) => startedAt < limit && !keys.has(key)));
+    const start = this.#full('');
+    return this.#guard('clean up', '', () =>
+      this.#abortWhere(start, async ({ key: full, startedAt }) => {
+        const key = full.slice(start.length);
+        return full.startsWith(start) && startedAt < limit && !spared.has(key) && isOurs(key);
+      }),
+    );
   }
 
-  async #abortWhere(prefix: string, isWanted: (upload: { key: string; startedAt: number }) => boolean): Promise<number> {
+  async #abortWhere(prefix: string, isWanted: (upload: { key: string; startedAt: number }) => Promise<boolean>): Promise<number> {
     let count = 0;
     for await (const upload of listUploads(this.#client, prefix)) {
-      if (!isWanted(upload)) continue;
+      if (!(await isWanted(upload))) continue;
       await abortUpload(this.#client, upload);
       count++;
     }

@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openJournal } from '../../src/checkpoint/ship/journal.ts';
+import { UNLIMITED } from '../../src/checkpoint/ship/rate-limit.ts';
+import { type Shipped, shipCheckpoint } from '../../src/checkpoint/ship/ship.ts';
+import { findSealed } from '../../src/checkpoint/store/roll-back.ts';
+import { readRun } from '../../src/checkpoint/store/store.ts';
+import { realClock } from '../../src/core/clock.ts';
+import { MEMORY, tempFolder } from '../support/temp-folder.ts';
+import { findServers, type Server, startServer } from './servers.ts';
+import { openAt } from './ship-place.ts';
+import { sealCheckpoint } from './shippable-run.ts';
+
+const binaries = findServers();
+const why = 'reason' in binaries ? binaries.reason : null;
+const HOURS_MS = 3_600_000;
+const PLAN = { size: 0, crc32c: 0, parts: [] };
+
+describe.skipIf(why !== null)(`uploads that were begun long ago${why === null ? '' : ` (not here: ${why})`}`, () => {
+  const folder = tempFolder(MEMORY);
+  const run = join(folder.path, 'run');
+  let server: Server;
+  beforeAll(async () => {
+    server = await startServer('folder' in binaries ? binaries.folder : '', 'versitygw');
+    for (const step of [1, 2]) await sealCheckpoint(run, step, { 'a.dat': 10 });
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  /** Ships a step as if so many hours had passed since everything else. */
+  async function shipLater(url: string, step: string, hours: number): Promise<Shipped> {
+    await using remote = openAt(url, server.env, { now: () => Date.now() + hours * HOURS_MS });
+    const options = {
+      remote,
+      stop: new AbortController(),
+      journal: openJournal(run, url),
+      limit: UNLIMITED,
+      parallel: 1,
+      clock: realClock,
+    };
+    const store = readRun(run);
+    return await shipCheckpoint(findSealed(store, step), { store, ...options });
+  }
+
+  it.each(['', '/runs'])('are removed when they are of copies of the run, and those of others stay (below "%s")', async (prefix) => {
+    const url = `s3://${server.bucket}${prefix}`;
+    await shipLater(url, '1', 0);
+    await using own = openAt(url, server.env);
+    const ours = 'step-1/left.dat';
+    const others = ['others/model.bin', 'b/step-1/left.dat', 'dump.tar'];
+    for (const key of [ours, ...others]) await own.openUpload(key, PLAN);
+    expect(await shipLater(url, '1', 23)).toMatchObject({ removedUploads: 0 });
+    expect(await shipLater(url, '2', 25)).toMatchObject({ removedUploads: 1 });
+    expect(await own.removeUploads(ours)).toBe(0);
+    for (const key of others) expect(await own.removeUploads(key)).toBe(1);
+  });
+});
