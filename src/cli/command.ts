@@ -92,6 +92,8 @@ export interface Command<Table extends OptionTable = OptionTable> {
   readonly operand: Operand | null;
   readonly options: Table;
   readonly examples: readonly Example[];
+  /** Told of an error that comes before the command answers signals itself, so that nothing was begun; `args` are without what follows `--`. */
+  onRefused?(thrown: unknown, world: Pick<Invocation, 'clock' | 'env'> & { readonly args: readonly string[] }): Promise<void>;
   /** Resolves to the exit code: one of the table in core/exit-codes.ts, or for a command that runs another program, that of the program. */
   run(invocation: Invocation<Table>): Promise<number>;
 }

@@ -39,9 +39,27 @@ const wait = defineCommand({
     }),
 });
 
+/** What the command was told of errors: code and arguments. */
+const told: (readonly [string, readonly string[]])[] = [];
+
+const take = defineCommand({
+  description: 'Answers signals itself.',
+  operand: { name: 'WHEN', description: 'when it fails', count: 'many', complete: { words: [] } },
+  options: {},
+  examples: [],
+  async onRefused(thrown, { args }) {
+    told.push([thrown instanceof HoldfastError ? thrown.code : '', args]);
+  },
+  async run({ operands, takeSignals }) {
+    if (operands[0] === 'late') takeSignals();
+    throw new HoldfastError('PATH_NOT_FOUND', { message: 'it is not there' });
+  },
+});
+
 const COMMANDS: readonly CommandEntry[] = [
   { name: 'greet', summary: 'Say hello', load: async () => greet },
   { name: 'wait', summary: 'Wait', load: async () => wait },
+  { name: 'take', summary: 'Take over', load: async () => take },
 ];
 
 const start = (args: readonly string[], env: Record<string, string> = {}) => {
@@ -125,6 +143,27 @@ describe('an error', () => {
     const { stdout, stderr } = await run(['greet', 'nobody', '--json']);
     expect(stdout).toBe('');
     expect(JSON.parse(stderr)).toEqual({ error: { code: 'PATH_NOT_FOUND', message: 'there is no nobody\u001b[2J', hint: 'ask another' } });
+  });
+
+  it('is told as the options before -- say, and not as those behind it, which are not ours', async () => {
+    const plain = 'error PATH_NOT_FOUND: there is no nobody\\x1b[2J\n  ask another\n';
+    expect((await run(['greet', '--', 'nobody', '--json'])).stderr).toBe(plain);
+    expect((await run(['greet', '--lod', '--', '--json'])).stderr).toMatch(/^error USAGE: /);
+    expect((await run(['greet', '--lod', '--json', '--', 'Ada'])).stderr).toMatch(/^\{"error":/);
+    const coloured = { FORCE_COLOR: '1' };
+    expect((await run(['greet', '--', 'nobody', '--no-color'], coloured)).stderr).toContain('\u001b[');
+    expect((await run(['greet', '--no-color', '--', 'nobody'], coloured)).stderr).toBe(plain);
+  });
+
+  it('before a command answers signals itself is told to it, with its own arguments; one after that is not', async () => {
+    told.length = 0;
+    await run(['take', '--lod', '--', '--its-own']);
+    await run(['take', 'early']);
+    await run(['take', 'late']);
+    expect(told).toEqual([
+      ['USAGE', ['take', '--lod']],
+      ['PATH_NOT_FOUND', ['take', 'early']],
+    ]);
   });
 
   it('nobody expected is called a defect, without a stack', async () => {

@@ -33,11 +33,18 @@ export async function runCli(args: readonly string[], world: Surroundings): Prom
     });
   } catch (thrown) {
     // The options may be the very thing that was wrong, so these two are looked up by eye.
-    printError(thrown, { ...world, asJson: args.includes('--json'), noColor: args.includes('--no-color') });
+    const own = ownArguments(args);
+    printError(thrown, { ...world, asJson: own.includes('--json'), noColor: own.includes('--no-color') });
     return exitCodeOf(thrown);
   } finally {
     life[Symbol.dispose]();
   }
+}
+
+/** What stands behind `--` is not ours: the options of a trainer, the names of files. */
+function ownArguments(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--');
+  return end < 0 ? args : args.slice(0, end);
 }
 
 async function dispatch(args: readonly string[], world: Surroundings, life: Pick<Invocation, 'signal' | 'takeSignals'>): Promise<number> {
@@ -48,6 +55,12 @@ async function dispatch(args: readonly string[], world: Surroundings, life: Pick
   const entry = commands.find((known) => known.name === name);
   if (entry === undefined) throw unknownCommand(name, commands);
   const command = await entry.load();
+  const { clock, env } = world;
+  let hasTakenOver = false;
+  const takeSignals = (): void => {
+    hasTakenOver = true;
+    life.takeSignals();
+  };
   try {
     const { values, operands } = parseCommandLine([...args.slice(0, at), ...args.slice(at + 1)], { ...GLOBAL_OPTIONS, ...command.options });
     const output = createOutput({ ...world, values });
@@ -55,11 +68,12 @@ async function dispatch(args: readonly string[], world: Surroundings, life: Pick
     if (values.version) return await printVersion(output);
     checkOperands(operands, command.operand);
     try {
-      return await command.run({ values, operands, output, clock: world.clock, env: world.env, ...life, commands });
+      return await command.run({ values, operands, output, clock, env, signal: life.signal, takeSignals, commands });
     } finally {
       output.progress.clear();
     }
   } catch (thrown) {
+    if (!hasTakenOver) await command.onRefused?.(thrown, { clock, env, args: ownArguments(args) });
     throw withHint(thrown, name);
   }
 }

@@ -26,6 +26,12 @@ export const RUN_ERROR_CODES = {
     explain:
       'The trainer speaks with the supervisor through a Unix socket in a private folder. The system bounds its path to about a hundred bytes, and the folder must be writable. Set TMPDIR to a short path of a writable folder; on a read-only root file system mount an emptyDir at /tmp. No trainer was started.',
   },
+  SEAL_OVERDUE: {
+    exit: EXIT.notWritten,
+    title: 'The disk does not answer for a save that was handed over',
+    explain:
+      'Sealing a save takes more than five times what such saves were predicted to take at most (and more than half a minute), or, where none was measured, ten minutes without a byte: a network file system without its server, a disk that hangs. Training goes on; a save that would have to wait for it is refused with this code. When the disk answers, the save is sealed and others follow. At a deadline nobody waits for it: every earlier checkpoint is as it was, and what lies in memory stays there for the next life on this node.',
+  },
   NO_PYTHON: {
     exit: EXIT.noRuntime,
     title: 'There is no Python 3 for the demo',

@@ -46,6 +46,7 @@ export const EVENT_KINDS = {
     commitMs: orNull(number),
     problem: orNull(text),
   },
+  'save-overdue': { save: text, step: number, tookMs: number, limitMs: number, predicted: prediction, sentence: text },
   shipped: { step: number, url: text, bytes: orNull(number), totalMs: orNull(number) },
   'ship-failed': { step: orNull(number), url: text, problem: text },
   fetched: { step: number, url: text, bytes: number, totalMs: number },
@@ -142,6 +143,8 @@ export const EVENT_MEANINGS: Readonly<Record<EventKind, string>> = {
   'cadence-planned': 'How often a save is made from now on, and why.',
   'save-started': 'A save begins, with what was predicted for it.',
   'save-ended': 'A save ended: sealed, failed, given up at a deadline, or lost with its memory; with the time of each phase.',
+  'save-overdue':
+    'The disk takes many times what was predicted for a save that was handed over, and may not answer any more; told once, and `save-ended` follows if it does.',
   shipped: 'A sealed checkpoint was copied, with proof.',
   'ship-failed': 'A copy did not come about.',
   fetched: 'A copy was brought back at the start, because nothing here was as new.',

@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import type { Clock } from '../core/clock.ts';
+import { bounded } from './bounded.ts';
 import { HoldfastError, systemCode, toError } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
 import { renderTerminationMessage, type TerminationMessage } from '../domain/termination-message.ts';
@@ -9,7 +10,9 @@ import { readLedger } from '../ledger/reader.ts';
 import { type LedgerWriter, openLedger } from '../ledger/writer.ts';
 
 /** Where a container leaves its last words. */
-const KUBERNETES_LOG = '/dev/termination-log';
+export const KUBERNETES_LOG = '/dev/termination-log';
+/** How long the disk is waited for at the end of a page; what it was given it has, also when nobody waits. */
+const CLOSE_MS = 2000;
 /** The newest days of a run tell enough, and are read in a moment. */
 const MOST_HISTORY_BYTES = 4 * 1024 * 1024;
 
@@ -134,14 +137,19 @@ export class Book {
     }
   }
 
-  async close(): Promise<void> {
+  /** Turns the page; false when the disk has not answered in time. */
+  async close(patienceMs = CLOSE_MS): Promise<boolean> {
     this.#sayHeld();
     const ledger = this.#ledger;
     this.#ledger = null;
-    try {
-      await ledger?.close();
-    } catch (thrown) {
-      this.complain(thrown);
-    }
+    if (ledger === null) return true;
+    const closed = ledger.close().then(
+      () => true,
+      (thrown: unknown) => {
+        this.complain(thrown);
+        return true;
+      },
+    );
+    return (await bounded(closed, patienceMs, this.#options.clock)) ?? false;
   }
 }

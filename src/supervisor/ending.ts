@@ -1,4 +1,3 @@
-import { publishDeadline } from '../checkpoint/store/attempt.ts';
 import { formatDuration } from '../core/duration.ts';
 import { explainDeadline } from '../domain/effective-grace.ts';
 import { decideFlush, type FlushDecision, type FlushFacts, RESERVE_MS, type StagedSave } from '../domain/flush-decision.ts';
@@ -9,6 +8,7 @@ import type { Book } from './book.ts';
 import { untilHopeless } from './flush-watch.ts';
 import type { Life, LifeOptions, SaveOutcome } from './life.ts';
 import { labelOf, type Notices } from './notices.ts';
+import { tellSuccessor } from './tell-successor.ts';
 import type { Trainer } from './trainer.ts';
 
 export type FlushOutcome = NonNullable<TerminationMessage['flush']>;
@@ -72,13 +72,9 @@ export function announce(options: Deciding): FlushDecision | null {
 }
 
 /** A replacement of this attempt must know how long to wait, before anything is begun. The disk is waited for, so this follows the decision. */
-function publish({ notices: { deadline }, store, attempt, book }: EndingOptions): void {
-  if (deadline === null) return;
-  try {
-    publishDeadline(store, attempt, deadline.deadlineMs);
-  } catch (thrown) {
-    book.complain(thrown);
-  }
+function publish(options: EndingOptions): void {
+  const { deadline } = options.notices;
+  if (deadline !== null) tellSuccessor(options, deadline.deadlineMs);
 }
 
 function signalFor({ cause }: Notice): NodeJS.Signals {

@@ -1,9 +1,9 @@
-import { publishDeadline } from '../checkpoint/store/attempt.ts';
 import { exitOfRun, type RunEnd, type RunExit } from '../domain/exit-contract.ts';
 import type { TerminationMessage } from '../domain/termination-message.ts';
 import type { FlushOutcome } from './ending.ts';
 import type { Life, LifeOptions } from './life.ts';
 import { labelOf, type Notices } from './notices.ts';
+import { tellSuccessor } from './tell-successor.ts';
 
 interface Ended extends Pick<LifeOptions, 'store' | 'attempt' | 'book'> {
   readonly life: Life;
@@ -19,9 +19,9 @@ export function leaveProvisional(ended: Ended): void {
   leave(ended, { provisional: true, exitCode: null, end: null, trainer: null, flush: null, sentence });
 }
 
-/** The end of an attempt: in the ledger, in the termination message, and for the attempt that follows. */
-export function writeEnd(ended: Ended, end: RunEnd, flush: FlushOutcome): RunExit {
-  const { store, attempt, book, life, notices } = ended;
+/** The end of an attempt (`flush` is null where nobody knows what became of it): in the ledger, in the termination message, and for the attempt that follows. */
+export function writeEnd(ended: Ended, end: RunEnd, flush: FlushOutcome | null): RunExit {
+  const { book, life, notices } = ended;
   const exit = exitOfRun(end);
   const { trainer, saidFinished } = end;
   const code = trainer !== null && 'code' in trainer ? trainer.code : null;
@@ -38,11 +38,7 @@ export function writeEnd(ended: Ended, end: RunEnd, flush: FlushOutcome): RunExi
   });
   leave(ended, { provisional: false, exitCode: exit.code, end: exit.kind, trainer, flush, sentence: exit.sentence });
   book.say(exit.kind === 'finished' ? exit.sentence : `${exit.sentence}; ${lastGoodSentence(life)}`);
-  try {
-    publishDeadline(store, attempt, null);
-  } catch (thrown) {
-    book.complain(thrown);
-  }
+  tellSuccessor(ended, null);
   return exit;
 }
 

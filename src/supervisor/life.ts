@@ -19,6 +19,7 @@ import { SaveDesk, type SaveEvents, type SaveTimings } from './save-desk.ts';
 import { PROTOCOL, type SaveReason } from './sdk/protocol.ts';
 import type { Rank, SdkListener } from './sdk/server.ts';
 import type { SealedSave, SealPhases } from './sealing/messages.ts';
+import { judgeOverdue } from './sealing/overdue.ts';
 import type { Sealer } from './sealing/sealer.ts';
 import type { Stage } from './staging/stage.ts';
 
@@ -41,6 +42,8 @@ export interface LifeOptions {
   readonly stage: Stage | null;
   /** A checkpoint was sealed. */
   readonly onSafe: () => void;
+  /** Workers have told their first step: the first ones of this life, or others that came in their place. */
+  readonly onFirstStep: (life: Life) => void;
   /** A newer attempt has taken over: this one has to end. */
   readonly onFenced: (error: HoldfastError) => void;
 }
@@ -70,8 +73,9 @@ export class Life implements SdkListener, SaveEvents {
   #finishedMs: number | null = null;
   #isFirst = true;
   #isTold = false;
+  /** The workers that are here have told a step. */
+  #haveBegun = false;
   readonly #attached = Promise.withResolvers<void>();
-  readonly #hasBegun = Promise.withResolvers<void>();
   readonly #hasFinished = Promise.withResolvers<void>();
   #worldSize: number | null = null;
   #hasToldWorld = false;
@@ -110,11 +114,6 @@ export class Life implements SdkListener, SaveEvents {
     return this.#attached.promise;
   }
 
-  /** Resolves when its first step is told. */
-  get begun(): Promise<void> {
-    return this.#hasBegun.promise;
-  }
-
   /** The trainer said that the run is finished. */
   get saidFinished(): boolean {
     return this.#finishedMs !== null;
@@ -133,6 +132,11 @@ export class Life implements SdkListener, SaveEvents {
   /** Resolves when it says so for the first time. */
   get finished(): Promise<void> {
     return this.#hasFinished.promise;
+  }
+
+  /** The disk owes an answer that nobody can wait for: nothing else is asked of it that need not be. */
+  get isDiskSilent(): boolean {
+    return this.#life.sealer.isStuck || judgeOverdue(this, this.#clock)?.isOverdue === true;
   }
 
   /** Asks for a save; true when somebody is there to make it. */
@@ -155,7 +159,7 @@ export class Life implements SdkListener, SaveEvents {
 
   /** Nobody was here, and now somebody comes: the first workers of this life, or others that their launcher has started again. */
   #startWorkers(): void {
-    this.#isTold = this.#hasToldWorld = this.#hasToldMissing = false;
+    this.#isTold = this.#hasToldWorld = this.#hasToldMissing = this.#haveBegun = false;
     if (this.#isFirst) {
       this.#isFirst = false;
       return;
@@ -392,8 +396,10 @@ export class Life implements SdkListener, SaveEvents {
 
   #progress(step: number, loss: number | null, now: number): void {
     this.measured.noteStep(step, now);
-    this.#hasBegun.resolve();
     const { stepMs } = this.measured;
     this.#life.book.record({ kind: 'progress', step, stepMs, loss, unsavedMs: this.measured.unsavedMs(now) });
+    if (this.#haveBegun) return;
+    this.#haveBegun = true;
+    this.#life.onFirstStep(this);
   }
 }

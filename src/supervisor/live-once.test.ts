@@ -8,6 +8,7 @@ import { tempFolder } from '../../test/support/temp-folder.ts';
 import { openRun } from '../checkpoint/store/store.ts';
 import { realClock } from '../core/clock.ts';
 import { exitOfRun } from '../domain/exit-contract.ts';
+import { readLedger } from '../ledger/reader.ts';
 import { Book } from './book.ts';
 import { type LifeEnd, liveOnce } from './live-once.ts';
 import { Notices } from './notices.ts';
@@ -33,19 +34,32 @@ interface World {
   /** Told what people are told. */
   readonly hear?: (text: string, notices: Notices) => void;
   readonly onStarted?: (notices: Notices) => void;
-  /** Something of ours throws when the last words are left. */
-  readonly hasDefect?: boolean;
+  /** When something of ours throws: whenever words are left, the first time, or after the last ones. */
+  readonly defect?: Defect;
 }
 
-/** A book that cannot leave last words. */
+type Defect = 'never' | 'always' | 'once' | 'at the end';
+
+/** A book in which words cannot be left. */
 class TornBook extends Book {
-  override leave(): void {
-    throw new Error('a page is torn');
+  #defect: Defect;
+
+  constructor(options: ConstructorParameters<typeof Book>[0], defect: Defect) {
+    super(options);
+    this.#defect = defect;
+  }
+
+  override leave(message: Parameters<Book['leave']>[0]): void {
+    const defect = this.#defect;
+    if (defect === 'once' || (defect === 'at the end' && !message.provisional)) this.#defect = 'never';
+    if (defect === 'at the end') super.leave(message);
+    if (defect !== this.#defect || defect === 'always') throw new Error('a page is torn');
+    if (defect === 'never') super.leave(message);
   }
 }
 
 /** One life of a trainer that is a shell script. */
-async function live(script: string, { graceMs = 30_000, hear, onStarted, hasDefect = false }: World): Promise<LifeEnd> {
+async function live(script: string, { graceMs = 30_000, hear, onStarted, defect = 'never' }: World): Promise<LifeEnd> {
   const dir = join(folder.path, 'run');
   await mkdir(dir);
   const options = makeRunOptions(dir, { command: ['sh', '-c', script], graceMs, tmp: folder.path });
@@ -56,7 +70,7 @@ async function live(script: string, { graceMs = 30_000, hear, onStarted, hasDefe
   }));
   const say = (text: string): void => hear?.(text, notices);
   const terminationLog = join(folder.path, 'last-words');
-  const book = new (hasDefect ? TornBook : Book)({ dir, node: 'n', clock: realClock, terminationLog, say, shout: say });
+  const book = new TornBook({ dir, node: 'n', clock: realClock, terminationLog, say, shout: say }, defect);
   const sealer = new Sealer({ dir, clock: realClock });
   const store = openRun(dir);
   const current = { life: null, trainer: null };
@@ -73,6 +87,7 @@ async function live(script: string, { graceMs = 30_000, hear, onStarted, hasDefe
       shipping: null,
       onStarted: started,
       onSafe: () => {},
+      onFirstStep: () => {},
       gang: folder.path,
       restart: 0,
     });
@@ -112,13 +127,35 @@ describe('a notice that comes when the trainer has ended, and its saves are bein
 });
 
 describe('after a defect of ours', { timeout: 60_000 }, () => {
+  it('the end of the trainer is told, in the ledger and in the termination message', async () => {
+    const onStarted = (notices: Notices): void => notices.hear('SIGTERM');
+    await live('exec sleep 100', { defect: 'once', onStarted });
+    expect(JSON.parse(readFileSync(join(folder.path, 'last-words'), 'utf8'))).toMatchObject({
+      provisional: false,
+      exitCode: 143,
+      end: 'interrupted',
+      trainer: { signal: 'SIGTERM' },
+      flush: null,
+    });
+    const events = readLedger(join(folder.path, 'run')).events.map(({ event }) => event.kind);
+    expect(events.slice(-2)).toEqual(['trainer-ended', 'attempt-ended']);
+  });
+
+  it('the end that was told before is left as it is', async () => {
+    const end = await live('exit 3', { defect: 'at the end' });
+    expect(end).toMatchObject({ trainer: { code: 3 } });
+    expect(JSON.parse(readFileSync(join(folder.path, 'last-words'), 'utf8'))).toMatchObject({ exitCode: 3, end: 'failed', flush: 'none' });
+    const events = readLedger(join(folder.path, 'run')).events.map(({ event }) => event.kind);
+    expect(events.filter((kind) => kind === 'attempt-ended')).toHaveLength(1);
+  });
+
   it('a trainer that does not end when it is told is killed before the deadline', async () => {
     const onStarted = async (notices: Notices): Promise<void> => {
       await written('deaf');
       notices.hear('SIGTERM');
     };
     const script = `trap '' TERM; : > '${folder.path}/deaf'; exec sleep 100`;
-    const end = await live(script, { hasDefect: true, graceMs: 1000, onStarted: (notices) => void onStarted(notices) });
+    const end = await live(script, { defect: 'always', graceMs: 1000, onStarted: (notices) => void onStarted(notices) });
     expect(end).toMatchObject({ isTerminating: true, trainer: { signal: 'SIGKILL' } });
   });
 
@@ -128,7 +165,7 @@ describe('after a defect of ours', { timeout: 60_000 }, () => {
       notices.hear('SIGTERM');
     };
     const script = `${CLINGS} echo $! > '${folder.path}/new'; mv '${folder.path}/new' '${folder.path}/left'; exec sleep 100`;
-    const end = await live(script, { hasDefect: true, onStarted: (notices) => void onStarted(notices) });
+    const end = await live(script, { defect: 'always', onStarted: (notices) => void onStarted(notices) });
     expect(end).toMatchObject({ isTerminating: true, trainer: { signal: 'SIGTERM' } });
     expect(isAlive(Number(await written('left')))).toBe(false);
   });

@@ -23,6 +23,7 @@ import type { Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
 import { SdkServer } from './sdk/server.ts';
 import { makeSocketPlace, socketCandidates, type SocketPlace } from './sdk/socket-folder.ts';
+import { watchOverdue } from './sealing/overdue.ts';
 import type { Sealer } from './sealing/sealer.ts';
 import type { Shipping } from './shipping/shipping.ts';
 import type { Stage } from './staging/stage.ts';
@@ -49,6 +50,8 @@ export interface LiveOptions {
   readonly onStarted: () => void;
   /** Told whenever a checkpoint was sealed. */
   readonly onSafe: () => void;
+  /** Told whenever workers have made their first step. */
+  readonly onFirstStep: (life: Life) => void;
   readonly gang: string;
   /** How many lives this process has had before. */
   readonly restart: number;
@@ -117,9 +120,10 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     live.shipping?.note();
     live.onSafe();
   };
-  const life = new Life({ options, store, ...prepared, book, sealer, stage, onSafe, onFenced: (error) => fenced.resolve(error) });
+  const tells = { onSafe, onFirstStep: live.onFirstStep, onFenced: fenced.resolve };
+  const life = new Life({ options, store, ...prepared, book, sealer, stage, ...tells });
   const server = await SdkServer.listen(prepared.place.path, life);
-  const stop = new AbortController();
+  const [stop, over] = [new AbortController(), new AbortController()];
   let watcher: Watcher | null = null;
   try {
     recordStart(live, prepared);
@@ -134,12 +138,15 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     const begun = options.isWatched ? life.attached : Promise.resolve();
     if (leads(options)) begun.then(() => keepCadence(life, cadence)).catch((thrown: unknown) => book.complain(thrown));
     live.onStarted();
+    // Also while what was handed over is sealed behind a trainer that has ended.
+    watchOverdue({ life, clock: store.clock, book, signal: over.signal }).catch((thrown: unknown) => book.complain(thrown));
     const linger = startHangWatch(live, { life, trainer, signal: stop.signal });
     const wasTold = trainer.ended.then(() => live.notices.first !== null);
     const running = { ...prepared, life, trainer, wasTold, linger, watcher, fenced: fenced.promise, stop };
     return await untilEnd(live, running).catch((thrown: unknown) => outliveDefect(thrown, live, running));
   } finally {
     stop.abort();
+    over.abort();
     await watcher?.stop();
     Object.assign(current, { life: null, trainer: null });
     server.close();
@@ -213,8 +220,9 @@ async function endRest({ notices, store: { clock }, book }: LiveOptions, trainer
  * A defect of ours is loud, and no reason for the trainer to end: it goes on unsupervised, and is told what we are told. After a notice it has until
  * shortly before the deadline, as always.
  */
-async function outliveDefect(thrown: unknown, live: LiveOptions, { trainer, life, wasTold, linger }: Running): Promise<LifeEnd> {
+async function outliveDefect(thrown: unknown, live: LiveOptions, running: Running): Promise<LifeEnd> {
   const { book, notices, store } = live;
+  const { trainer, life, attempt, wasTold, linger } = running;
   book.complain(thrown);
   await Promise.race([trainer.ended, notices.terminating]);
   trainer.tell('SIGTERM');
@@ -225,12 +233,15 @@ async function outliveDefect(thrown: unknown, live: LiveOptions, { trainer, life
     book.warn('the trainer still lives shortly before the deadline and is killed');
     await trainer.killAll(store.clock);
   }
-  const end = await trainer.ended;
   // Perhaps what threw before, and the trainer's end is told all the same.
   await endRest(live, trainer).catch((again: unknown) => book.complain(again));
   const { saidFinished, measured } = life;
   const { wasEnded } = linger;
-  return { saidFinished, wasEnded, isTerminating: await wasTold, trainer: end, failure: null, lastGoodStep: measured.lastGoodStep };
+  const end = { saidFinished, wasEnded, isTerminating: await wasTold, trainer: await trainer.ended, failure: null };
+  // What was told before something threw is told by who knew more.
+  const isTold = book.left?.provisional === false && book.left.attempt === attempt.attempt;
+  if (!isTold) beside(book, () => writeEnd({ ...live, life, attempt }, end, null));
+  return { ...end, lastGoodStep: measured.lastGoodStep };
 }
 
 /** Resolves when the trainer has ended and everything that it said is heard. */
@@ -253,7 +264,7 @@ async function settleSaves({ notices, store }: LiveOptions, life: Life): Promise
   // Also when nothing goes on: what a process that outlives its launcher would begin now, nobody could tell of any more.
   life.desk.abandon(life.desk.phase === 'sealing' ? 'there was no time left to seal it' : 'the trainer has ended');
   // What is being committed right now takes a moment, and is told as what it is.
-  await bounded(life.desk.idle(), REST_MS, store.clock);
+  await bounded(life.desk.idle(), life.isDiskSilent ? TELL_MS : REST_MS, store.clock);
 }
 
 async function endFenced({ trainer }: Running, { store }: LiveOptions, gone: Promise<void>): Promise<void> {

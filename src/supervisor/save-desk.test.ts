@@ -127,7 +127,7 @@ describe('the stall of a save', { timeout: 30_000 }, () => {
     desk.begin(rank, 5);
     const { save, path } = await given();
     writeFileSync(join(path, 'state'), 'everything');
-    desk.handOver(rank, save, { stallMs: told, waitedMs: 0 });
+    desk.handOver(rank, save, { ...UNTOLD, stallMs: told });
     await desk.idle();
     const [{ stallMs, writeMs } = { stallMs: -1, writeMs: -1 }] = timings;
     expect(stallMs).toBe(expected(writeMs));
@@ -140,7 +140,7 @@ describe('the stall of a save', { timeout: 30_000 }, () => {
     const { save, path } = await given();
     writeFileSync(join(path, 'state'), 'everything');
     desk.handOver(ranks[0], save, UNTOLD);
-    desk.handOver(ranks[1], save, { stallMs: 0, waitedMs: 0 });
+    desk.handOver(ranks[1], save, { ...UNTOLD, stallMs: 0 });
     await desk.idle();
     expect(timings).toMatchObject([{ step: 5, stallMs: expect.toSatisfy((ms: number) => ms > 0) as number }]);
   });
@@ -156,8 +156,8 @@ describe('the time that a save took to write', { timeout: 30_000 }, () => {
     for (const rank of ranks) desk.begin(rank, 5);
     const { save, path } = await given();
     writeFileSync(join(path, 'state'), 'everything');
-    desk.handOver(ranks[0], save, { stallMs: null, waitedMs: waited[0] ?? 0 });
-    desk.handOver(ranks[1], save, { stallMs: 0, waitedMs: waited[1] ?? 0 });
+    desk.handOver(ranks[0], save, { ...UNTOLD, waitedMs: waited[0] ?? 0 });
+    desk.handOver(ranks[1], save, { ...UNTOLD, stallMs: 0, waitedMs: waited[1] ?? 0 });
     await desk.idle();
     // The trainer stood still all the while, also while it waited.
     const [{ stallMs, writeMs } = { stallMs: -1, writeMs: -1 }] = timings;
@@ -207,6 +207,24 @@ describe('who begins a save', { timeout: 30_000 }, () => {
     expect([desk.phase, desk.isHolding]).toEqual(['sealing', true]);
     expect((await given()).type).toBe('folder');
     expect([ends, phases]).toEqual([['step-5'], ['tidying']]);
+    desk.abandon('the test is over');
+  });
+
+  it('while the disk does not answer is refused, as is who waits already, until it does', async () => {
+    const rank = makeRank(0);
+    const desk = await sealing(rank);
+    expect(desk.waiting).toMatchObject({ kind: 'sealing', step: 5 });
+    desk.begin(rank, 6);
+    desk.refuseMeanwhile('the disk does not answer');
+    desk.begin(rank, 7);
+    const refused = [6, 7].map((step) => ({ type: 'refused', step, code: 'SEAL_OVERDUE', reason: 'the disk does not answer' }));
+    expect([said, desk.isHolding]).toEqual([refused, false]);
+    await desk.idle();
+    expect([ends, desk.waiting]).toEqual([['step-5'], null]);
+    said.length = 0;
+    desk.refuseMeanwhile('nobody waits for it');
+    desk.begin(rank, 8);
+    expect((await given()).step).toBe(8);
     desk.abandon('the test is over');
   });
 

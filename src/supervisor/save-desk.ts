@@ -90,15 +90,24 @@ type State =
       readonly written: Written;
     }
   | { readonly kind: 'sealing'; readonly save: OpenedSave; readonly sinceMs: number }
-  | { readonly kind: 'tidying' };
+  | { readonly kind: 'tidying'; readonly save: OpenedSave; readonly sinceMs: number };
 
 /** Since when the ranks write into a folder, or what they wrote is sealed, and how many bytes of it already are; instants are monotonic. */
 export type DeskProgress =
   | { readonly kind: 'writing'; readonly sinceMs: number; readonly folder: string }
   | { readonly kind: 'sealing'; readonly sinceMs: number; readonly done: number; readonly total: number };
 
+/** A save that waits for the disk while the ranks train on; instants are monotonic. */
+export interface DeskWaiting {
+  readonly kind: 'sealing' | 'tidying';
+  readonly save: string;
+  readonly step: number;
+  readonly sinceMs: number;
+  /** When a byte of it was last seen to move. */
+  readonly movedMs: number;
+}
+
 const IDLE: State = { kind: 'idle' };
-const TIDYING: State = { kind: 'tidying' };
 
 /**
  * Where ranks bring their saves, one at a time.
@@ -110,14 +119,19 @@ const TIDYING: State = { kind: 'tidying' };
  * Sealing: the bytes are checksummed and made durable while the ranks train on. Who begins meanwhile waits: back-pressure, no pile.
  * Tidying: it is sealed, and memory and older checkpoints are being freed. Who begins waits a moment longer.
  *
+ * Where the disk does not answer for far too long, whoever waits or comes is refused ({@link refuseMeanwhile}), until it does.
+ *
  * Nothing here ever throws at a caller: what goes wrong with a save is told, and training goes on.
  */
 export class SaveDesk {
   readonly #options: DeskOptions;
   readonly #stop = new AbortController();
   #state: State = IDLE;
-  /** Bytes of the save that is being sealed. */
+  /** Bytes of the save that is being sealed, and when they last grew. */
   #sealed = { done: 0, total: 0 };
+  #movedMs = 0;
+  /** Why nobody waits for the save that is being sealed or tidied up after; null while one may. */
+  #overdue: string | null = null;
   #waiting: Begun[] = [];
   #settled: (() => void)[] = [];
   /** The step that somebody else was told to expect; null: none. */
@@ -146,6 +160,14 @@ export class SaveDesk {
     return { kind: 'writing', sinceMs: state.sinceMs, folder: state.save.image?.data ?? state.save.data };
   }
 
+  /** What waits for the disk here; null: nothing does. */
+  get waiting(): DeskWaiting | null {
+    const state = this.#state;
+    if (state.kind !== 'sealing' && state.kind !== 'tidying') return null;
+    const { kind, save, sinceMs } = state;
+    return { kind, save: save.save, step: save.step, sinceMs, movedMs: Math.max(sinceMs, this.#movedMs) };
+  }
+
   /** True while a rank cannot go on before something has happened here. */
   get isHolding(): boolean {
     return this.#state.kind === 'gathering' || this.#state.kind === 'writing' || this.#waiting.length > 0;
@@ -155,6 +177,7 @@ export class SaveDesk {
     const state = this.#state;
     if (this.#closed !== null) refuse({ rank, step }, 'SAVE_INCOMPLETE', this.#closed);
     else if (state.kind === 'idle') this.#gather(rank, step);
+    else if (this.#overdue !== null) refuse({ rank, step }, 'SEAL_OVERDUE', this.#overdue);
     else if (state.kind !== 'gathering') this.#wait(rank, step);
     else if (state.step === step) this.#arrive(state, rank);
     else refuse({ rank, step }, 'SAVE_MIXED', `the other ranks save step ${state.step}, not ${step}`);
@@ -202,6 +225,13 @@ export class SaveDesk {
   idle(): Promise<void> {
     if (this.#state.kind === 'idle') return Promise.resolve();
     return new Promise((resolve) => this.#settled.push(resolve));
+  }
+
+  /** The disk does not answer: training goes on without the saves that would wait for it, until it does. */
+  refuseMeanwhile(reason: string): void {
+    if (this.waiting === null) return;
+    this.#overdue = reason;
+    for (const one of this.#waiting.splice(0)) refuse(one, 'SEAL_OVERDUE', reason);
   }
 
   /** No save begins any more; what was handed over is still sealed. */
@@ -333,17 +363,21 @@ export class SaveDesk {
     const { signal } = this.#stop;
     const startedMs = this.#now();
     try {
-      const onBytes = (done: number, total: number): void => void (this.#sealed = { done, total });
+      const onBytes = (done: number, total: number): void => {
+        this.#sealed = { done, total };
+        this.#movedMs = this.#now();
+      };
       const sealed = await way.seal(save, all, { writeMs: written.writeMs, signal, onBytes });
       const { path, bytes, phases } = sealed;
-      this.#enter(TIDYING);
+      this.#enter({ kind: 'tidying', save, sinceMs: this.#now() });
       for (const rank of all) rank.send({ type: 'sealed', save: save.save, step: save.step, path });
       events.onSealed(sealed, { step: save.step, bytes, ...written, sealMs: this.#now() - startedMs, phases });
       if (save.image !== undefined) await dropImage(save.image.folder);
       await this.#prune();
     } catch (thrown) {
       const error = toError(thrown);
-      abandonSave(store, save);
+      // The thread removes what was given up, when its disk lets it, and else whoever comes next; here nothing waits for a disk at a deadline.
+      if (!signal.aborted) abandonSave(store, save);
       // What there was no time for stays in memory: a next life on this node finds it.
       if (save.image !== undefined && !signal.aborted) await dropImage(save.image.folder);
       for (const rank of all) rank.send({ type: 'lost', save: save.save, reason: error.message });
@@ -374,6 +408,7 @@ export class SaveDesk {
   #enter(state: State): void {
     this.#state = state;
     if (state.kind !== 'idle') return;
+    this.#overdue = null;
     const waiting = this.#waiting.splice(0);
     for (const { rank, step } of waiting) this.begin(rank, step);
     if (this.#state.kind === 'idle') for (const resolve of this.#settled.splice(0)) resolve();

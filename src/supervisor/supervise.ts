@@ -34,6 +34,8 @@ export interface SuperviseWorld {
   readonly shout: (text: string) => void;
   /** Told when the supervisor hears signals itself. */
   readonly takeSignals: () => void;
+  /** Told when the process will not end by itself: something in it waits for a disk that does not answer. */
+  readonly cannotEnd: () => void;
 }
 
 /**
@@ -73,16 +75,12 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
     sealer = new Sealer({ dir: store.path, clock });
     const rehearsal = new Rehearsal({ options, store, book, notices, current });
     const bystanders = { options, store, book, notices, surroundings, current, rehearsal, rng: world.rng, signal: over.signal };
-    const startOnce = firstTime(() => startBystanders(bystanders));
-    const onStarted = (): void => {
-      startOnce();
-      if (current.life !== null) void unheard.tell(current.life);
-    };
     // What lies in the memory of one node is a part of a checkpoint only.
     stage = options.gang === null ? openStage(options, store, book) : null;
     const code = await liveOn({
-      onStarted,
+      onStarted: firstTime(() => startBystanders(bystanders)),
       onSafe: () => rehearsal.soon(),
+      onFirstStep: (life) => unheard.tell(life),
       options,
       store,
       book,
@@ -101,16 +99,34 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
     words.leaveRefused(thrown);
     throw thrown;
   } finally {
-    await sealer?.close();
-    if (stage !== null) await bounded(stage.close(), FREE_MS, clock);
+    const isThreadGone = await closeWorkshop(sealer, stage, { notices, clock });
     over.abort();
     stopHearing();
-    await book.close();
+    if (!(await book.close(patience(notices, clock))) || !isThreadGone) world.cannotEnd();
   }
 }
 
 /** How long freeing memory may hold up the end. */
 const FREE_MS = 2_000;
+/** How long a disk may that does not answer, and at a deadline. */
+const MOST_PATIENCE_MS = 2_000;
+const LEAST_PATIENCE_MS = 50;
+
+function patience({ deadline }: Notices, clock: Clock): number {
+  const leftMs = deadline === null ? MOST_PATIENCE_MS : deadline.deadlineMs - clock.now();
+  return Math.max(LEAST_PATIENCE_MS, Math.min(MOST_PATIENCE_MS, leftMs));
+}
+
+/** Ends the thread that seals and frees the memory of saves; false when the thread waits for a disk that does not answer. */
+async function closeWorkshop(
+  sealer: Sealer | null,
+  stage: Stage | null,
+  { notices, clock }: { readonly notices: Notices; readonly clock: Clock },
+): Promise<boolean> {
+  const isThreadGone = (await sealer?.close(patience(notices, clock))) ?? true;
+  if (stage !== null) await bounded(stage.close(), FREE_MS, clock);
+  return isThreadGone;
+}
 
 /** Does something the first time only. */
 function firstTime(act: () => void): () => void {

@@ -2,8 +2,8 @@ import { addNotice, type Notice, withdrawNotice } from '../domain/notice.ts';
 import type { Life } from './life.ts';
 
 /**
- * Advice that came when nobody was there who could save. The save is asked for when a trainer has begun, unless the advice was taken back: whoever
- * gives it (a metadata service, an annotation) gives it once.
+ * Advice that came when nobody was there who could save: before the first life, between two, or while a launcher starts its workers again. The save is asked
+ * for when workers have begun, unless the advice was taken back: whoever gives it (a metadata service, an annotation) gives it once.
  */
 export class Unheard {
   #all: readonly Notice[] = [];
@@ -16,9 +16,8 @@ export class Unheard {
     this.#all = withdrawNotice(this.#all, notice);
   }
 
-  /** Tells a life what none before it has heard, after its first step: before that there is nothing to save, and ranks may be missing. */
-  async tell(life: Pick<Life, 'begun' | 'ask'>): Promise<void> {
-    await life.begun;
+  /** Tells workers what none before them have heard, once they have made a step: before that there is nothing to save, and ranks may be missing. */
+  tell(life: Pick<Life, 'ask'>): void {
     if (this.#all.length > 0 && life.ask('asked')) this.#all = [];
   }
 }

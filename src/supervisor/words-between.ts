@@ -8,7 +8,7 @@ import { labelOf, type Notices } from './notices.ts';
 
 interface BetweenWorld {
   readonly book: Book;
-  readonly notices: Notices;
+  readonly notices: Pick<Notices, 'first' | 'deadline'>;
   readonly clock: Clock;
 }
 

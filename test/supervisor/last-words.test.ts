@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LastWords } from '../support/last-words.ts';
@@ -43,6 +43,24 @@ describe('the termination message of a run that has no trainer', () => {
       { ...facts, provisional: false, exitCode: 143, end: 'interrupted' },
     ]);
     expect(left.slice(0, -2).every(({ exitCode, end }) => exitCode === 3 && end === 'failed')).toBe(true);
+  });
+
+  it.each<[string, readonly string[], number, RegExp]>([
+    ['an option that does not exist', ['--graze=5s'], 64, /^USAGE: unknown option --graze/],
+    ['a value without its unit', ['--grace', '5'], 64, /^USAGE: option --grace: /],
+    ['options that do not go together', ['--on-hang=restart'], 64, /^USAGE: --on-hang=restart needs restarts/],
+    ['an option that run does not have', ['--json'], 64, /^USAGE: option --json: run has no result/],
+  ])('tells of %s', async (_, args, exitCode, sentence) => {
+    using folder = tempFolder();
+    using words = new LastWords(folder.path);
+    const dir = join(folder.path, 'run');
+    // What stands behind the dashes is the trainer's.
+    const command = ['true', '--termination-log', join(folder.path, 'elsewhere')];
+    const { code } = await new Supervised({ args: ['--dir', dir, '--termination-log', words.path, ...args], command }).ended;
+    expect(code).toBe(exitCode);
+    const facts = { provisional: false, end: 'refused', run: null, attempt: null, trainer: null, cause: null };
+    expect(words.take()).toMatchObject([{ ...facts, exitCode, sentence: expect.stringMatching(sentence) as string }]);
+    expect(readdirSync(folder.path)).toEqual(['last-words']);
   });
 
   it('tells why none was started', async () => {

@@ -1,9 +1,19 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readLedger } from '../../src/ledger/reader.ts';
+import type { Status } from '../../src/supervisor/status/status.ts';
 import { ROOT } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+
+/** Asks the status until no rank is there any more. */
+async function untilNobodyIsThere(origin: string): Promise<void> {
+  for (;;) {
+    const { trainer } = (await (await fetch(`${origin}/status`)).json()) as Status;
+    if (trainer?.ranks === 0) return;
+  }
+}
 
 const AGAIN = join(ROOT, 'test/support/trainers/again.py');
 const WORLD = 2;
@@ -29,6 +39,24 @@ describe('workers that their launcher starts again in the same life', () => {
     const lines = stdout.split('\n').filter((line) => /^(start 1|finished)/.test(line));
     expect([code, lines.sort()]).toEqual([0, [`finished 0 ${sum}`, `finished 1 ${sum}`, `start 1 0 ${start}`, `start 1 1 ${start}`]]);
     expect(start).toBeGreaterThan(40);
+  });
+
+  it('are asked for the save that was advised while nobody was there', async () => {
+    using folder = tempFolder();
+    const [dir, go] = [join(folder.path, 'run'), join(folder.path, 'go')];
+    const args = ['--dir', dir, '--every', '1h', '--status', '0'];
+    const run = new Supervised({ args, command: ['python3', AGAIN, 'pauses', '1000000', go] });
+    const [origin = ''] = /http:\/\/[^/]+/.exec(await run.line(/status on http/)) ?? [];
+    await run.line(/^between/);
+    await untilNobodyIsThere(origin);
+    run.signal('SIGUSR1');
+    await run.line(/nobody is attached who could save now; whoever attaches is asked to/);
+    writeFileSync(go, '');
+    await run.line(/sealed step \d+ /);
+    run.signal('SIGTERM');
+    expect((await run.ended).code).toBe(143);
+    const saves = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'save-started' ? [event.reason] : []));
+    expect(saves[0]).toBe('advice');
   });
 
   it('are not finished because those before them had said so', async () => {

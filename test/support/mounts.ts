@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempFolder } from './temp-folder.ts';
@@ -111,6 +111,42 @@ export function mountFuse({ subtype, behind, flags = [] }: FuseOptions = {}): Mo
   for (const each of [own, path]) mkdirSync(each);
   runTool('bindfs', ...flags, ...(subtype === undefined ? [] : ['-o', `subtype=${subtype}`]), behind ?? own, path);
   return mounted(path, folder);
+}
+
+export interface StoppableMount extends Mounted {
+  /** From now on nobody who asks for something there gets an answer, as from a network file system without its server. */
+  hang(): void;
+}
+
+/** A FUSE file system over an empty folder, whose server can be stopped. */
+export function mountStoppable(path: string): StoppableMount {
+  const folder = tempFolder();
+  runTool('bindfs', folder.path, path);
+  const signal = (name: NodeJS.Signals): boolean => process.kill(serverOf(folder.path, path), name);
+  return {
+    path,
+    hang: () => void signal('SIGSTOP'),
+    [Symbol.dispose]() {
+      signal('SIGCONT');
+      // Whoever got no answer may still be about to get it.
+      run('umount', '--lazy', path);
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+/** The process that serves a mount of bindfs. */
+function serverOf(behind: string, path: string): number {
+  const found = readdirSync('/proc').find((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      return readFileSync(`/proc/${name}/cmdline`, 'utf8').endsWith(`\0${behind}\0${path}\0`);
+    } catch {
+      return false;
+    }
+  });
+  if (found === undefined) throw new Error(`nobody serves ${path}`);
+  return Number(found);
 }
 
 export interface BucketOptions {

@@ -167,6 +167,11 @@ export const run = defineCommand({
     { line: 'run --restarts=3 --keep=2 -- ./train.sh', description: 'Start again after errors, keep the newest two checkpoints' },
   ],
 
+  async onRefused(thrown, world): Promise<void> {
+    const { leaveRefusedWords } = await import('../run/refused-words.ts');
+    leaveRefusedWords(thrown, { ...world, say: (text) => void process.stderr.write(`holdfast: ${text}\n`) });
+  },
+
   async run({ values, operands, output, clock, env, takeSignals }): Promise<number> {
     if (output.json) {
       throw new HoldfastError('USAGE', {

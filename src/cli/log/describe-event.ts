@@ -36,6 +36,7 @@ const DESCRIBE: Describers = {
   'cadence-planned': ({ sentence }) => plain('cadence', told(sentence)),
   'save-started': ({ step: at, reason }) => plain('save', `step ${at} begins (${reason})`),
   'save-ended': describeSave,
+  'save-overdue': ({ sentence }) => ({ label: 'overdue', text: told(sentence), paint: 'red' }),
   shipped: ({ step: at, url, totalMs }) =>
     plain('shipped', `step ${at} to ${excerpt(url, 80)}${totalMs === null ? '' : ` in ${formatDuration(totalMs)}`}`),
   'ship-failed': ({ url, problem }) => ({ label: 'shipping', text: `to ${excerpt(url, 80)} failed: ${told(problem)}`, paint: 'red' }),

@@ -143,6 +143,10 @@ describe('an event', () => {
     [{ kind: 'ship-failed', step: 5, url: 's3://b/p', problem: 'no route' }, 'shipping: to s3://b/p failed: no route'],
     [{ kind: 'notice-withdrawn', cause: 'aws-rebalance', source: 'metadata' }, 'withdrawn: rebalance recommendation (AWS)'],
     [{ kind: 'hang', quietMs: 1, limitMs: 1, sentence: 'no step for 10m' }, 'hang: no step for 10m'],
+    [
+      { kind: 'save-overdue', save: 'x', step: 5, tookMs: 1, limitMs: 1, predicted: null, sentence: 'sealing step 5 has taken 10m so far' },
+      'overdue: sealing step 5 has taken 10m so far',
+    ],
     [{ kind: 'cadence-planned', everyMs: 1, everySteps: 1, overhead: 0, sentence: 'every 5m' }, 'cadence: every 5m'],
     [
       { kind: 'flush-ended', outcome: 'abandoned', step: null, tookMs: 5, predictedMs: 1, leftMs: 0, sentence: 'gave the flush up' },

@@ -5,6 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import { type Millis, parseDuration } from '../../core/duration.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { ignoredSignals, withoutSignals } from '../../core/ignored-signals.ts';
+import { leaveAtOnce } from '../../core/leave-at-once.ts';
 import type { Parsed } from '../../core/parsed.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { createRng, randomSeed } from '../../core/rng.ts';
@@ -65,8 +66,12 @@ export async function runTrainer({ values, command, env, clock, takeSignals, say
   const onDefect = (error: Error): void => shout(`error INTERNAL: ${error.message}; training goes on`);
   process.on('uncaughtException', onDefect);
   const hub = withoutSignals(process, ignoredSignals(env));
+  let isStuck = false;
+  const cannotEnd = (): void => void (isStuck = true);
   try {
-    return await supervise(options, { clock, rng: createRng(randomSeed()), hub, say, shout, takeSignals });
+    const code = await supervise(options, { clock, rng: createRng(randomSeed()), hub, say, shout, takeSignals, cannotEnd });
+    if (isStuck) leaveAtOnce(code);
+    return code;
   } finally {
     process.off('uncaughtException', onDefect);
   }

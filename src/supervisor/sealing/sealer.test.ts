@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.ts';
@@ -84,6 +84,33 @@ describe('the thread that seals', { timeout: 30_000 }, () => {
     await begun.promise;
     stop.abort(new Error('no time left'));
     await lost;
+  });
+
+  it('that cannot be ended is known to owe an answer, and nobody waits for it', async () => {
+    using folder = tempFolder();
+    const { store, save } = await handedOver(folder.path);
+    const started = join(folder.path, 'started');
+    // A thread that waits for a process can be ended as little as one that waits for a disk.
+    const line = `echo $$ > '${started}.new'; mv '${started}.new' '${started}'; exec sleep 1000`;
+    const stuck = makeSealer(
+      store.path,
+      encodeURIComponent(
+        `import { parentPort } from "node:worker_threads"; import { spawnSync } from "node:child_process"; parentPort.on("message", () => spawnSync("sh", ["-c", ${JSON.stringify(line)}]))`,
+      ),
+    );
+    const stop = new AbortController();
+    const lost = expect(stuck.seal({ kind: 'seal', save, image: null }, { signal: stop.signal })).rejects.toThrow('no time left');
+    while (!existsSync(started)) await new Promise((resolve) => setImmediate(resolve));
+    try {
+      expect(stuck.isStuck).toBe(false);
+      stop.abort(new Error('no time left'));
+      await lost;
+      expect(stuck.isStuck).toBe(true);
+      expect(await stuck.close(50)).toBe(false);
+    } finally {
+      // Then it can, and so can the process of the tests.
+      process.kill(Number(readFileSync(started, 'utf8')));
+    }
   });
 
   it('commits nothing that was given up before, and says what became of what it was committing', () => {

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../core/clock.ts';
 import { HoldfastError } from '../../core/errors.ts';
+import { bounded } from '../bounded.ts';
 import { closeGate, makeCommitGate } from './commit-gate.ts';
 import { type FromThread, type SealedSave, type ToThread, unpackFailure, type Work } from './messages.ts';
 
@@ -19,6 +20,8 @@ export interface AskOptions {
 
 /** A thread without work goes after this: it holds memory that a trainer may want. */
 const REST_MS = 10_000;
+/** How long a thread may take to end. */
+const END_MS = 2000;
 /** The lists of a checkpoint with very many files. */
 const MOST_HEAP_MB = 512;
 
@@ -38,6 +41,10 @@ export class Sealer {
   readonly #options: SealerOptions;
   #worker: Worker | null = null;
   #asked: Asked | null = null;
+  /** The work that was given up and that its thread has not answered yet; null: none. */
+  #owed: { readonly id: number; readonly worker: Worker | null } | null = null;
+  /** Threads that were told to end and have not yet. */
+  readonly #ending = new Set<Worker>();
   #count = 0;
   #resting: AbortController | null = null;
 
@@ -61,13 +68,20 @@ export class Sealer {
     await this.#ask(work, options);
   }
 
-  /** Ends the thread, whatever it does. */
-  async close(): Promise<void> {
+  /** True while the thread owes an answer to what was given up: it waits for its disk. */
+  get isStuck(): boolean {
+    return this.#owed !== null;
+  }
+
+  /** Ends the thread, whatever it does; false when one cannot be ended in time, because it waits in the kernel for a disk that does not answer. */
+  async close(patienceMs = END_MS): Promise<boolean> {
     this.#resting?.abort();
     const worker = this.#worker;
     this.#worker = null;
     this.#asked?.reject(threadGone('it was ended'));
-    await worker?.terminate();
+    if (worker !== null) this.#ending.add(worker);
+    await bounded(Promise.all([...this.#ending].map((one) => one.terminate())), patienceMs, this.#options.clock);
+    return this.#ending.size === 0;
   }
 
   async #ask(work: Work, { signal, onBytes }: AskOptions): Promise<SealedSave | null> {
@@ -77,7 +91,9 @@ export class Sealer {
     const stop = (): void => {
       this.#send({ type: 'stop', id });
       // A save that will surely not be committed keeps nobody waiting; one that is being committed tells in a moment what became of it.
-      if (work.kind === 'seal' && closeGate(gate)) this.#asked?.reject(threadGone('it was given up'));
+      if (work.kind !== 'seal' || !closeGate(gate)) return;
+      this.#owed = { id, worker: this.#worker };
+      this.#asked?.reject(threadGone('it was given up'));
     };
     signal.addEventListener('abort', stop, { once: true });
     this.#worker?.ref();
@@ -110,6 +126,8 @@ export class Sealer {
     worker.on('message', (message: FromThread) => this.#take(message));
     worker.on('error', (error: Error) => (problem = error.message));
     worker.on('exit', () => {
+      this.#ending.delete(worker);
+      if (this.#owed?.worker === worker) this.#owed = null;
       if (this.#worker !== worker) return;
       this.#worker = null;
       this.#asked?.reject(threadGone(problem));
@@ -118,6 +136,7 @@ export class Sealer {
   }
 
   #take(message: FromThread): void {
+    if (message.id === this.#owed?.id && message.type !== 'bytes') this.#owed = null;
     if (message.id !== this.#asked?.id) return;
     if (message.type === 'bytes') this.#asked.onBytes?.(message.done, message.total);
     else if (message.type === 'done') this.#asked.resolve(message.sealed);

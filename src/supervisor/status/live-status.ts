@@ -4,6 +4,7 @@ import { judge } from '../hang/watch.ts';
 import type { CurrentLife } from '../live-once.ts';
 import type { Notices } from '../notices.ts';
 import type { RunOptions } from '../options.ts';
+import { judgeOverdue } from '../sealing/overdue.ts';
 import { type LiveFacts, makeStatus, type Status } from './status.ts';
 import { countEvent, FIRST_TOTALS, type Totals } from './totals.ts';
 
@@ -58,6 +59,7 @@ export class LiveStatus {
       unsavedMs: measured.unsavedMs(nowMs),
       unsavedSteps: measured.lostSteps,
       savePhase: desk.phase,
+      seal: judgeOverdue(life, store.clock),
       flush: [measured.stepRest, measured.write, measured.seal],
       hang: options.hang === null ? null : judge({ life, rules: options.hang, clock: store.clock }),
     };

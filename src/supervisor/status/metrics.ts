@@ -61,7 +61,7 @@ export const METRICS: readonly Metric[] = [
   {
     name: 'holdfast_unsaved_accelerator_seconds',
     type: 'gauge',
-    help: 'The same, times the number of ranks.',
+    help: 'The same, times the number of ranks of all nodes: each node tells of all, so take the largest and not the sum.',
     samples: ({ unsaved }) => one(unsaved?.acceleratorSeconds),
   },
   {
@@ -79,8 +79,14 @@ export const METRICS: readonly Metric[] = [
   {
     name: 'holdfast_save_write_seconds_total',
     type: 'counter',
-    help: 'Of that, the time in which the trainer stood still and wrote.',
+    help: 'Of that, the time until they were written, whether the trainer stood still or trained on meanwhile.',
     samples: ({ saves }) => one(saves.writeSeconds),
+  },
+  {
+    name: 'holdfast_save_stall_seconds_total',
+    type: 'counter',
+    help: 'Of that, the time in which the trainer stood still.',
+    samples: ({ saves }) => one(saves.stallSeconds),
   },
   { name: 'holdfast_save_bytes_total', type: 'counter', help: 'Bytes of sealed saves.', samples: ({ saves }) => one(saves.bytes) },
   {
@@ -88,6 +94,24 @@ export const METRICS: readonly Metric[] = [
     type: 'gauge',
     help: 'Time of the newest sealed save.',
     samples: ({ saves }) => one(saves.last?.seconds),
+  },
+  {
+    name: 'holdfast_last_save_stall_seconds',
+    type: 'gauge',
+    help: 'Of that, the time in which the trainer stood still.',
+    samples: ({ saves }) => one(saves.last?.stallSeconds),
+  },
+  {
+    name: 'holdfast_sealing_seconds',
+    type: 'gauge',
+    help: 'Time for which the save that was handed over waits for the disk; only while one does.',
+    samples: ({ saves }) => one(saves.sealing?.seconds),
+  },
+  {
+    name: 'holdfast_seal_overdue',
+    type: 'gauge',
+    help: '1 while that is many times what was predicted: the disk may not answer any more.',
+    samples: ({ trainer, saves }) => flag(trainer === null ? undefined : saves.sealing?.isOverdue === true),
   },
   {
     name: 'holdfast_predicted_flush_seconds',

@@ -20,6 +20,7 @@ const LIVE: LiveFacts = {
   unsavedMs: 9000,
   unsavedSteps: 20,
   savePhase: 'idle',
+  seal: null,
   flush: [
     { medianMs: 250, p95Ms: 500, samples: 9 },
     { medianMs: 1000, p95Ms: 2000, samples: 9 },
@@ -76,7 +77,7 @@ describe('the status of a run', () => {
       kind: 'save-ended',
       save: 's',
       step: 5,
-      stallMs: 1,
+      stallMs: 250,
       copyMs: null,
       checksumMs: 1,
       commitMs: null,
@@ -91,7 +92,25 @@ describe('the status of a run', () => {
     const text = renderMetrics(makeStatus({ ...FACTS, totals }));
     expect(text).toContain('holdfast_saves_total{outcome="failed"} 1\n');
     expect(text).toContain('holdfast_save_seconds_total 3\n');
+    expect(text).toContain('holdfast_save_write_seconds_total 1\n');
+    expect(text).toContain('holdfast_save_stall_seconds_total 0.25\n');
+    expect(text).toContain('holdfast_last_save_stall_seconds 0.25\n');
     expect(text).toContain('node="n \\"1\\"\\n"');
+  });
+
+  it('tells of a save that waits for the disk, and whether that is too long', () => {
+    const seal = { isOverdue: true, step: 120, tookMs: 60_000, limitMs: 30_000, sentence: 'sealing step 120 has taken 1m so far' };
+    const status = makeStatus({ ...FACTS, live: { ...LIVE, savePhase: 'sealing', seal } });
+    expect(status.saves).toMatchObject({
+      phase: 'sealing',
+      sealing: { step: 120, isOverdue: true, seconds: 60, limitSeconds: 30, sentence: 'sealing step 120 has taken 1m so far' },
+    });
+    expect(renderMetrics(status)).toContain('holdfast_sealing_seconds 60\n');
+    expect(renderMetrics(status)).toContain('holdfast_seal_overdue 1\n');
+    const idle = renderMetrics(makeStatus(FACTS));
+    expect(idle).not.toContain('holdfast_sealing_seconds');
+    expect(idle).toContain('holdfast_seal_overdue 0\n');
+    expect(renderMetrics(makeStatus({ ...FACTS, live: null }))).not.toContain('holdfast_seal_overdue');
   });
 
   it('has every metric in its reference', () => {

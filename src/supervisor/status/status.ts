@@ -1,8 +1,9 @@
 import type { Deadline } from '../../domain/effective-grace.ts';
 import type { HangVerdict } from '../../domain/hang.ts';
+import type { SealVerdict } from '../../domain/overdue-seal.ts';
 import { CAUSES, firstTerminating, type Notice } from '../../domain/notice.ts';
 import type { Prediction } from '../../domain/prediction.ts';
-import type { Totals } from './totals.ts';
+import type { LastSave, Totals } from './totals.ts';
 
 /** Named in every answer; a field may be added under the same number, a meaning never changes. Documented in docs/reference/status.md. */
 const STATUS_SCHEMA = 'holdfast.status/1';
@@ -20,7 +21,9 @@ export interface LiveFacts {
   readonly unsavedMs: number;
   readonly unsavedSteps: number | null;
   readonly savePhase: string;
-  /** What a flush would take: until the step ends, to write, to seal; null where one of them was never measured. */
+  /** Of what waits for the disk; null: nothing does. */
+  readonly seal: SealVerdict | null;
+  /** What a flush would take: until the step ends, to write, to seal; null where one of them was never measured, or cannot be told. */
   readonly flush: readonly [Prediction | null, Prediction | null, Prediction | null];
   readonly hang: HangVerdict | null;
 }
@@ -95,18 +98,25 @@ function unsavedOf({ unsavedMs, unsavedSteps, worldSize }: LiveFacts) {
   };
 }
 
-function savesOf({ saves, lastSave, sealedMs, writeMs, sealedBytes }: Totals, live: LiveFacts | null) {
+function savesOf({ saves, lastSave, sealedMs, writeMs, stallMs, sealedBytes }: Totals, live: LiveFacts | null) {
   return {
     phase: live?.savePhase ?? 'idle',
+    sealing: live === null || live.seal === null ? null : sealingOf(live.seal),
     outcomes: saves,
     seconds: sealedMs / 1000,
     writeSeconds: writeMs / 1000,
+    stallSeconds: stallMs / 1000,
     bytes: sealedBytes,
-    last:
-      lastSave === null
-        ? null
-        : { step: lastSave.step, bytes: lastSave.bytes, seconds: lastSave.totalMs / 1000, writeSeconds: seconds(lastSave.writeMs) },
+    last: lastSave === null ? null : lastOf(lastSave),
   };
+}
+
+function lastOf({ step, bytes, totalMs, writeMs, stallMs }: LastSave) {
+  return { step, bytes, seconds: totalMs / 1000, writeSeconds: seconds(writeMs), stallSeconds: seconds(stallMs) };
+}
+
+function sealingOf({ step, isOverdue, tookMs, limitMs, sentence }: SealVerdict) {
+  return { step, isOverdue, seconds: tookMs / 1000, limitSeconds: limitMs / 1000, sentence };
 }
 
 function flushOf({ flush: [rest, write, seal] }: LiveFacts) {

@@ -6,6 +6,7 @@ export interface LastSave {
   readonly bytes: number | null;
   readonly totalMs: number;
   readonly writeMs: number | null;
+  readonly stallMs: number | null;
 }
 
 /** What this process has counted since it began, over all lives of the trainer. */
@@ -17,6 +18,7 @@ export interface Totals {
   readonly sealedBytes: number;
   readonly sealedMs: number;
   readonly writeMs: number;
+  readonly stallMs: number;
   readonly lastSave: LastSave | null;
 }
 
@@ -29,6 +31,7 @@ export const FIRST_TOTALS: Totals = {
   sealedBytes: 0,
   sealedMs: 0,
   writeMs: 0,
+  stallMs: 0,
   lastSave: null,
 };
 
@@ -44,14 +47,15 @@ export function countEvent(totals: Totals, event: LedgerEvent): Totals {
     case 'save-ended': {
       const saves = oneMore(totals.saves, event.outcome);
       if (event.outcome !== 'sealed') return { ...totals, saves };
-      const { step, bytes, totalMs, writeMs } = event;
+      const { step, bytes, totalMs, writeMs, stallMs } = event;
       return {
         ...totals,
         saves,
         sealedBytes: totals.sealedBytes + (bytes ?? 0),
         sealedMs: totals.sealedMs + totalMs,
         writeMs: totals.writeMs + (writeMs ?? 0),
-        lastSave: { step, bytes, totalMs, writeMs },
+        stallMs: totals.stallMs + (stallMs ?? 0),
+        lastSave: { step, bytes, totalMs, writeMs, stallMs },
       };
     }
     default:

@@ -1,7 +1,8 @@
 """A launcher that starts its workers again in the same life, as torchrun --max-restarts does: when one fails it kills the others and starts all of them once more.
 
 Arguments: "dies" or "finishes", what happens to the first workers once a save of theirs is sealed: rank 1 dies, or it dies after rank 0 has said that the
-run is finished. And how many steps are to be made in all.
+run is finished; or "pauses": it dies after some steps, and the launcher starts nobody before a file is there, which the third argument names. The second
+one is how many steps are to be made in all.
 """
 
 import json
@@ -32,7 +33,8 @@ def rank_main(rank, generation, barrier, is_enough):
         if run.step(step):
             with run.save(step) as folder:
                 (folder / f"rank-{rank}.json").write_text(json.dumps(state))
-        if generation == 0 and rank == 0 and run.last_sealed is not None and not is_enough.is_set():
+        is_late = step >= start + 5 if MANNER == "pauses" else run.last_sealed is not None
+        if generation == 0 and rank == 0 and is_late and not is_enough.is_set():
             if MANNER == "finishes":
                 run.finish()
             is_enough.set()
@@ -61,5 +63,14 @@ def start_all(generation):
     return all(process.exitcode == 0 for process in ranks)
 
 
+def pause():
+    """Nobody is there meanwhile who could save."""
+    if MANNER == "pauses":
+        print("between", flush=True)
+        while not os.path.exists(sys.argv[3]):
+            time.sleep(0.01)
+    return False
+
+
 if __name__ == "__main__":
-    sys.exit(0 if start_all(0) or start_all(1) else 1)
+    sys.exit(0 if start_all(0) or pause() or start_all(1) else 1)

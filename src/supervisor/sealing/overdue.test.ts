@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../core/clock.ts';
+import type { LedgerEvent } from '../../ledger/events.ts';
+import type { DeskWaiting } from '../save-desk.ts';
+import { watchOverdue } from './overdue.ts';
+
+const PREDICTED = { medianMs: 4000, p95Ms: 10_000, samples: 9 };
+
+/** A desk whose disk does what a test says, and somebody who looks at it. */
+function makeWatched() {
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  const [refused, events, shouted]: [string[], LedgerEvent[], string[]] = [[], [], []];
+  const desk = { waiting: null as DeskWaiting | null, refuseMeanwhile: (reason: string) => void refused.push(reason) };
+  const measured = { seal: PREDICTED as typeof PREDICTED | null, lastGoodStep: 30 as number | null };
+  const book = { record: (event: LedgerEvent) => void events.push(event), shout: (text: string) => void shouted.push(text) };
+  const over = watchOverdue({ life: { desk, measured }, clock, book, signal: stop.signal });
+  const handOver = (save: string, step: number): void => {
+    const now = clock.monotonic();
+    desk.waiting = { kind: 'sealing', save, step, sinceMs: now, movedMs: now };
+  };
+  const end = async (): Promise<void> => {
+    stop.abort();
+    await over;
+  };
+  return { clock, desk, measured, refused, events, shouted, handOver, end };
+}
+
+describe('a disk that does not answer', () => {
+  it('is told once for each save that waits for it, in the ledger and aloud, and nobody else waits', async () => {
+    const { clock, handOver, refused, events, shouted, end } = makeWatched();
+    handOver('a', 40);
+    await clock.advance(50_000);
+    expect([refused, events, shouted]).toEqual([[], [], []]);
+    await clock.advance(1000);
+    const sentence = 'sealing step 40 has taken 51s so far, where 4s were predicted, and 10s at most';
+    const [predicted, limitMs] = [{ medianMs: 4000, p95Ms: 10_000 }, 50_000];
+    expect(events).toEqual([{ kind: 'save-overdue', save: 'a', step: 40, tookMs: 51_000, limitMs, predicted, sentence }]);
+    expect(shouted).toEqual([
+      `warning: ${sentence}; the disk may not answer any more. No save is begun before it does; the last good step is 30`,
+    ]);
+    expect(refused).toEqual([`${sentence}: no save is begun before the disk answers`]);
+    await clock.advance(3_600_000);
+    expect(events).toHaveLength(1);
+    handOver('b', 50);
+    await clock.advance(60_000);
+    expect(events).toMatchObject([{ save: 'a' }, { save: 'b', step: 50 }]);
+    await end();
+  });
+
+  it('is not told of while it answers, and after', async () => {
+    const { clock, desk, measured, handOver, events, end } = makeWatched();
+    for (const save of ['a', 'b', 'c']) {
+      handOver(save, 1);
+      await clock.advance(49_000);
+      desk.waiting = null;
+      await clock.advance(100_000);
+    }
+    // The first save of all: nobody knows how long it takes, and its bytes move.
+    measured.seal = null;
+    handOver('d', 2);
+    for (let minute = 0; minute < 60; minute++) {
+      await clock.advance(60_000);
+      if (desk.waiting !== null) desk.waiting = { ...desk.waiting, movedMs: clock.monotonic() };
+    }
+    expect(events).toEqual([]);
+    await clock.advance(11 * 60_000);
+    expect(events).toMatchObject([{ save: 'd', predicted: null }]);
+    await end();
+  });
+});
