@@ -140,6 +140,18 @@ describe('two folders of a run and their copies', () => {
     expect([isFenced(other, 1), readRollback(other)]).toEqual([true, { to: null, throughAttempt: 3 }]);
   });
 
+  it('know that they had it in common, also when the answer to the publishing was lost, so that it can be taken back', async () => {
+    using folder = tempFolder(MEMORY);
+    const { one, remote } = twoFolders(folder.path);
+    await startAttempt(one, { gang: 'a' });
+    await rollBack(one, null);
+    // As when the process is killed before the answer comes: the copies have it, and nothing is noted here.
+    await remote.create('.holdfast/rollback.json', Buffer.from(formatShared(shared({ to: null, throughAttempt: 1 }))));
+    expect(await shareRollback(remote, one)).toMatchObject({ difference: 'none' });
+    undoRollback(one);
+    expect(await shareRollback(remote, one)).toMatchObject({ difference: 'publish-undone', holds: null });
+  });
+
   it('that decide at the same time end with the same decision', async () => {
     using folder = tempFolder(MEMORY);
     const { one, other, remote } = twoFolders(folder.path);

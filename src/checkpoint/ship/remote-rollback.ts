@@ -53,7 +53,11 @@ export async function shareRollback(remote: ObjectStore, store: Store): Promise<
     const found = await readShared(remote);
     const settled = settle(readRollback(store), found?.shared ?? null, readNote(store));
     const next = toPublish(settled);
-    if (next === null) return settled;
+    if (next === null) {
+      // Whoever published it may not have heard that it did.
+      if (settled.difference === 'none' && settled.there !== null) writeNote(store, settled.there.rollback);
+      return settled;
+    }
     const bytes = Buffer.from(formatShared(next));
     const written = found === null ? await remote.create(ROLLBACK_KEY, bytes) : await remote.replace(ROLLBACK_KEY, bytes, found.version);
     if (!written.isWritten) continue;
