@@ -12,7 +12,7 @@ import type { Rank } from './sdk/server.ts';
 import { Sealer } from './sealing/sealer.ts';
 import { makeImage } from './staging/image.ts';
 
-const UNTOLD = { stallMs: null, waitedMs: 0 };
+const UNTOLD = { stallMs: null, waitedMs: 0, betweenMs: 0 };
 
 let folder: ReturnType<typeof tempFolder>;
 let store: OpenStore;
@@ -163,6 +163,17 @@ describe('the time that a save took to write', { timeout: 30_000 }, () => {
     const [{ stallMs, writeMs } = { stallMs: -1, writeMs: -1 }] = timings;
     expect(stallMs).toBeGreaterThan(0);
     expect(writeMs).toBe(wanted(stallMs));
+  });
+
+  it('has nothing of what a rank did before it came to saving, nor has the stall', async () => {
+    const rank = makeRank(0);
+    const desk = await makeDesk(rank);
+    desk.begin(rank, 5);
+    const { save, path } = await given();
+    writeFileSync(join(path, 'state'), 'everything');
+    desk.handOver(rank, save, { ...UNTOLD, betweenMs: 1e9 });
+    await desk.idle();
+    expect(timings).toMatchObject([{ step: 5, writeMs: 0, stallMs: 0 }]);
   });
 });
 

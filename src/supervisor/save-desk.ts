@@ -12,7 +12,7 @@ import { dropImage, hasHandedOver, markOf } from './staging/image.ts';
 export interface SaveTimings {
   readonly step: number;
   readonly bytes: number;
-  /** From the folder's being given to the handing over, without what ranks waited for each other; of the slowest. */
+  /** From the folder's being given to the handing over, without what ranks waited for each other or did before they saved; of the slowest. */
   readonly writeMs: number;
   /** How long the trainer stood still for it: all the while, unless the ranks say otherwise; that of the slowest. */
   readonly stallMs: number;
@@ -29,10 +29,12 @@ export interface OwnTimes {
   readonly stallMs: number | null;
   /** How long of that it waited for other ranks. */
   readonly waitedMs: number;
+  /** How long it had the folder and did something else, before it came to saving. */
+  readonly betweenMs: number;
 }
 
 /** Nothing is known but when it handed over. */
-const UNTOLD: OwnTimes = { stallMs: null, waitedMs: 0 };
+const UNTOLD: OwnTimes = { stallMs: null, waitedMs: 0, betweenMs: 0 };
 
 /** Told as it happens. */
 export interface SaveEvents {
@@ -186,7 +188,7 @@ export class SaveDesk {
   handOver(rank: Rank, id: string, own: OwnTimes): void {
     const state = this.#state;
     if (state.kind !== 'writing' || state.save.save !== id || !state.missing.delete(rank)) return;
-    const allMs = this.#now() - state.sinceMs;
+    const allMs = Math.max(0, this.#now() - state.sinceMs - own.betweenMs);
     const writeMs = Math.max(state.written.writeMs, allMs - Math.min(allMs, own.waitedMs));
     const stallMs = Math.max(state.written.stallMs, Math.min(allMs, own.stallMs ?? allMs));
     const written = { writeMs, stallMs };
