@@ -67,6 +67,11 @@ describe('a hang', () => {
     expect(judgeHang(back, 3_606_000, RULES).isHung).toBe(true);
   });
 
+  it('is not looked for as long as one of several is busy, whoever comes to it or makes a step meanwhile', () => {
+    const busy = observeBusy(observeBusy(after(500, 500, 500), true, 1500), true, 61_500);
+    expect(judgeHang(observeStep(busy, 4, 100_000), 3_601_500, RULES)).toMatchObject({ isHung: false, sentence: 'busy for 1h' });
+  });
+
   it('does not take the time of an evaluation for that of a step', () => {
     const pace = observeStep(observeBusy(after(500, 500, 500), true, 1500), 4, 900_000);
     expect(usualStepMs(pace)).toBe(500);

@@ -8,7 +8,7 @@ export interface Pace {
   readonly stepsMs: readonly number[];
   readonly lastStep: number | null;
   readonly lastProgressMs: number;
-  /** The trainer said that it does something long (evaluation, compilation) and has not come back. */
+  /** The trainer, or one rank of it, said that it does something long (evaluation, compilation) and has not come back. */
   readonly busySinceMs: number | null;
 }
 
@@ -61,13 +61,13 @@ export function observeStep(pace: Pace, step: number, nowMs: number): Pace {
     stepsMs: each === null ? stepsMs : [...stepsMs, each].slice(-REMEMBERED),
     lastStep: step,
     lastProgressMs: nowMs,
-    busySinceMs: null,
+    busySinceMs,
   };
 }
 
 /** The trainer says that it is busy, or that it is back. Either is a sign of life, and the clock starts again. */
 export function observeBusy(pace: Pace, isBusy: boolean, nowMs: number): Pace {
-  return { ...pace, busySinceMs: isBusy ? nowMs : null, lastProgressMs: nowMs };
+  return { ...pace, busySinceMs: isBusy ? (pace.busySinceMs ?? nowMs) : null, lastProgressMs: nowMs };
 }
 
 /** The usual time of a step: the slow ones of the last, so that a regular slow step is no hang. Null before a pace is known. */

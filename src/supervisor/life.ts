@@ -31,6 +31,12 @@ export interface SaveOutcome {
   readonly begunMs: number;
 }
 
+/** A save that came to nothing, and why. */
+export interface LostSave {
+  readonly step: number;
+  readonly reason: string;
+}
+
 export interface LifeOptions {
   readonly options: RunOptions;
   readonly store: OpenStore;
@@ -68,6 +74,7 @@ export class Life implements SdkListener, SaveEvents {
   #begun: { readonly reason: LedgerReason; readonly atMs: number; readonly save: string; readonly worldSize: number } | null = null;
   /** The newest checkpoint of this life. */
   #newest: Resume | null = null;
+  #lostSave: LostSave | null = null;
   /** What the workers that are here go on from: the same for all of them, whatever is sealed while they come. */
   #from: Promise<Resume | null>;
   #finishedMs: number | null = null;
@@ -129,6 +136,12 @@ export class Life implements SdkListener, SaveEvents {
     return this.#finishedMs;
   }
 
+  /** The furthest save that was lost while no later one was sealed; null: none. */
+  get lostSave(): LostSave | null {
+    const { lastGoodStep } = this.measured;
+    return this.#lostSave !== null && this.#lostSave.step > (lastGoodStep ?? -1) ? this.#lostSave : null;
+  }
+
   /** Resolves when it says so for the first time. */
   get finished(): Promise<void> {
     return this.#hasFinished.promise;
@@ -166,6 +179,7 @@ export class Life implements SdkListener, SaveEvents {
     }
     // What those before them said and did is not theirs.
     this.#finishedMs = null;
+    this.#lostSave = null;
     this.#older = new OlderCheckpoints(this.#life.store);
     this.measured.startAgain(this.#clock.monotonic());
     const settled = this.desk.phase === 'sealing' ? bounded(this.nextSave(), SETTLE_MS, this.#clock) : Promise.resolve();
@@ -213,6 +227,8 @@ export class Life implements SdkListener, SaveEvents {
       case 'step':
         this.ranks.note(rank, message.step, this.measured.quickStepMs);
         if (rank === this.ranks.all[0]) this.#progress(message.step, message.metrics['loss'] ?? null, now);
+        // Its last word may have been lost on the way.
+        this.#noteBusy(rank, false);
         break;
       case 'begin':
         this.#begin(rank, message);
@@ -237,12 +253,17 @@ export class Life implements SdkListener, SaveEvents {
         this.ranks.agrees(rank, message.withinMs, this.measured.quickStepMs);
         break;
       case 'busy':
-        this.measured.noteBusy(message.what !== null, now);
+        this.#noteBusy(rank, message.what !== null);
         break;
       case 'finish':
         this.#finish(rank);
         break;
     }
+  }
+
+  /** As long as one of them is busy, the others may wait for it. */
+  #noteBusy(rank: Rank, isBusy: boolean): void {
+    if (this.ranks.noteBusy(rank, isBusy)) this.measured.noteBusy(this.ranks.areBusy, this.#clock.monotonic());
   }
 
   /** A rank waits for the answer: it gets one whatever happens here. */
@@ -286,6 +307,7 @@ export class Life implements SdkListener, SaveEvents {
   }
 
   onGone(rank: Rank): void {
+    this.#noteBusy(rank, false);
     this.ranks.remove(rank);
     this.desk.gone(rank);
     this.#life.stage?.release(rank);
@@ -355,6 +377,7 @@ export class Life implements SdkListener, SaveEvents {
     const { message } = fenced ?? error;
     this.ranks.settle();
     book.complain(fenced ?? error);
+    if (step >= (this.#lostSave?.step ?? 0)) this.#lostSave = { step, reason: message };
     this.#ended(step, outcome, { bytes: null, writeMs: null, stallMs: null, phases: null, problem: message });
     this.#settle({ isSealed: false, step, begunMs: this.#clock.monotonic() });
     if (fenced !== null) onFenced(fenced);
