@@ -4,7 +4,9 @@ import { type Admission, admitSave } from '../storage/admission.ts';
 import { limitsOf } from '../storage/limits.ts';
 import { evictionLineWish, toldSaveBytes } from '../storage/save-settings.ts';
 import { describeStorage, type Storage } from '../storage/storage.ts';
-import { bytesOf, prune, type Pruned } from './prune.ts';
+import type { CheckOptions } from './check-sealed.ts';
+import { deleteFenced } from './fenced-leftovers.ts';
+import { bytesOf, prune, type Pruned, tidyUp } from './prune.ts';
 import type { Retention } from './retention.ts';
 import { scan } from './scan.ts';
 import type { OpenStore } from './store.ts';
@@ -28,16 +30,21 @@ export interface Admitted {
 }
 
 /**
- * Asked before a save starts: does it fit, down to the kubelet's eviction line and within the pod's limit? If not, what retention allows is
- * released, and if that does not suffice the save is refused with the numbers. The last good checkpoint is never released.
+ * Asked before a save starts: does it fit, down to the kubelet's eviction line and within the pod's limit? If not, what saves that came to nothing
+ * have left goes first, whatever retention says, also what the attempt before this one had staged. Then what retention allows is released, and if
+ * that does not suffice the save is refused with the numbers. The last good checkpoint is never released.
  */
 export async function admitNextSave(store: OpenStore, next: NextSave): Promise<Admitted> {
   const need = needOf(store, next);
   const first = admit(store, next, need, { bytes: 0, files: 0 });
   if (first.kind === 'fits') return { admission: first, pruned: null };
   const { retention, signal } = next;
-  if (retention === null) throw refusal(store, first);
-  const how = { retention, ...(signal === undefined ? {} : { signal }) };
+  const options = signal === undefined ? {} : { signal };
+  await deleteLeftovers(store, options);
+  const second = admit(store, next, need, { bytes: 0, files: 0 });
+  if (second.kind === 'fits') return { admission: second, pruned: null };
+  if (retention === null) throw refusal(store, second);
+  const how = { retention, ...options };
   const possible = releasedBy(await prune(store, { ...how, isDryRun: true }));
   const planned = admit(store, next, need, possible);
   if (planned.kind === 'refused') throw refusal(store, planned);
@@ -45,6 +52,11 @@ export async function admitNextSave(store: OpenStore, next: NextSave): Promise<A
   const admission = admit(store, next, need, { bytes: 0, files: 0 });
   if (admission.kind !== 'fits') throw refusal(store, admission);
   return { admission, pruned };
+}
+
+async function deleteLeftovers(store: OpenStore, options: CheckOptions): Promise<void> {
+  await tidyUp(store, options);
+  deleteFenced(store, scan(store), true);
 }
 
 interface Need {

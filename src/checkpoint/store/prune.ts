@@ -136,7 +136,7 @@ function moveToGrave(store: Store, checkpoint: SealedCheckpoint): string | null 
 }
 
 /** Finishes deletions that were interrupted, and removes what dead processes had staged or begun to make. */
-async function tidyUp(store: Store, options: CheckOptions): Promise<void> {
+export async function tidyUp(store: Store, options: CheckOptions): Promise<void> {
   const { run } = store;
   if (run !== null) sweepStaging({ ...store, run });
   sweepTemporaries(store);
