@@ -38,6 +38,7 @@ export class Book {
   readonly #message: string | null;
   #ledger: LedgerWriter | null = null;
   #attempt: number | null = null;
+  #isEnded = false;
   #listener: (event: LedgerEvent) => void = () => {};
   #held: string[] = [];
   #left: TerminationMessage | null = null;
@@ -52,6 +53,7 @@ export class Book {
   async open(attempt: number): Promise<void> {
     await this.close();
     this.#attempt = attempt;
+    this.#isEnded = false;
     const { dir, node, clock } = this.#options;
     try {
       this.#ledger = openLedger(dir, { attempt, node, clock, onFailure: (error) => this.complain(error) });
@@ -71,6 +73,7 @@ export class Book {
   }
 
   record(event: LedgerEvent): void {
+    if (event.kind === 'attempt-ended') this.#isEnded = true;
     this.#ledger?.append(event);
     this.#listener(event);
   }
@@ -83,6 +86,11 @@ export class Book {
   /** The attempt whose page is open; null before the first. */
   get attempt(): number | null {
     return this.#attempt;
+  }
+
+  /** True while nobody has written down how that attempt ended. */
+  get isAttemptOpen(): boolean {
+    return this.#attempt !== null && !this.#isEnded;
   }
 
   /** A line for people, on standard error alone. */

@@ -27,7 +27,9 @@ export function writeEnd(ended: Ended, end: RunEnd, flush: FlushOutcome | null):
   const code = trainer !== null && 'code' in trainer ? trainer.code : null;
   const signal = trainer !== null && 'signal' in trainer ? trainer.signal : null;
   book.record({ kind: 'trainer-ended', code, signal, saidFinished });
-  const facts = { ...factsOf(ended, exit.kind === 'finished'), sentence: exit.sentence };
+  const isFinished = exit.kind === 'finished';
+  const sentence = isFinished ? `${exit.sentence}${lossSentence(life)}` : exit.sentence;
+  const facts = { ...factsOf(ended, isFinished), sentence };
   book.record({
     kind: 'attempt-ended',
     exitCode: exit.code,
@@ -36,22 +38,40 @@ export function writeEnd(ended: Ended, end: RunEnd, flush: FlushOutcome | null):
     accelerators: life.worldSize,
     ...facts,
   });
-  leave(ended, { provisional: false, exitCode: exit.code, end: exit.kind, trainer, flush, sentence: exit.sentence });
-  book.say(exit.kind === 'finished' ? exit.sentence : `${exit.sentence}; ${lastGoodSentence(life)}`);
+  leave(ended, { provisional: false, exitCode: exit.code, end: exit.kind, trainer, flush, sentence });
+  if (!isFinished) book.say(`${sentence}; ${lastGoodSentence(life)}`);
+  else if (life.lostSave === null) book.say(sentence);
+  else book.shout(`warning: ${sentence}; ${lastGoodSentence(life)}`);
   tellSuccessor(ended, null);
   return exit;
 }
 
-function lastGoodSentence({ measured }: Life): string {
-  const { lastGoodStep, lostSteps } = measured;
+/** What was to be saved last and is not: also a run that is finished may need it. */
+function lossSentence({ lostSave }: Life): string {
+  return lostSave === null ? '' : `; the save of step ${lostSave.step} was lost: ${lostSave.reason}`;
+}
+
+function lastGoodSentence(life: Life): string {
+  const { lastGoodStep } = life.measured;
+  const lostSteps = lostStepsOf(life);
   if (lastGoodStep === null) return 'nothing is sealed';
   return `the last good step is ${lastGoodStep}${(lostSteps ?? 0) > 0 ? `, ${lostSteps} later ones are not saved` : ''}`;
 }
 
 function factsOf({ life, store }: Ended, isFinished: boolean) {
-  const { measured } = life;
-  const [lostMs, lostSteps] = isFinished ? [0, 0] : [measured.unsavedMs(store.clock.monotonic()), measured.lostSteps];
+  const { measured, lostSave } = life;
+  // What a finished run has not saved it did not mean to, unless it tried.
+  const isNothingLost = isFinished && lostSave === null;
+  const nowMs = store.clock.monotonic();
+  const unsavedMs = lostSave === null ? measured.unsavedMs(nowMs) : Math.max(measured.unsavedMs(nowMs), measured.lastGoodAgeMs(nowMs) ?? 0);
+  const [lostMs, lostSteps] = isNothingLost ? [0, 0] : [unsavedMs, lostStepsOf(life)];
   return { step: measured.step, lastGoodStep: measured.lastGoodStep, lostMs, lostSteps };
+}
+
+/** Progress is told with some delay: a save may be further. */
+function lostStepsOf({ measured, lostSave }: Life): number | null {
+  const { lostSteps, lastGoodStep } = measured;
+  return lostSave === null ? lostSteps : Math.max(lostSteps ?? 0, lostSave.step - (lastGoodStep ?? -1));
 }
 
 function leave(ended: Ended, words: Pick<TerminationMessage, 'provisional' | 'exitCode' | 'end' | 'trainer' | 'flush' | 'sentence'>): void {

@@ -32,7 +32,7 @@ export interface SaveOutcome {
 }
 
 /** A save that came to nothing, and why. */
-export interface LostSave {
+interface LostSave {
   readonly step: number;
   readonly reason: string;
 }

@@ -15,6 +15,7 @@ import { assertRunnable } from './find-program.ts';
 import { watchNoticeFile } from './notice-file.ts';
 import { labelOf, Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
+import { asRefusal } from './refusal.ts';
 import { Rehearsal } from './rehearsal.ts';
 import { type CurrentLife, liveOnce } from './live-once.ts';
 import { Sealer } from './sealing/sealer.ts';
@@ -96,8 +97,9 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
     await shipping?.finish(notices);
     return code;
   } catch (thrown) {
-    words.leaveRefused(thrown);
-    throw thrown;
+    const refusal = asRefusal(thrown);
+    words.leaveRefused(refusal);
+    throw refusal;
   } finally {
     const isThreadGone = await closeWorkshop(sealer, stage, { notices, clock });
     over.abort();

@@ -13,7 +13,7 @@ interface BetweenWorld {
 }
 
 /**
- * The termination message while no trainer runs: before the first, between two, and when none is started at all. A life tells of itself
+ * The last words while no trainer runs: before the first, between two, and when none is started at all. A life tells of itself
  * (last-words.ts); what it has told of its steps stays.
  */
 export class WordsBetween {
@@ -45,8 +45,7 @@ export class WordsBetween {
   /** Told to end while no trainer ran; the end of the last one, if there was any, has been told. */
   leaveInterrupted(trainer: TrainerExit | null): RunExit {
     const exit = exitOfRun({ saidFinished: false, wasEnded: false, isTerminating: true, trainer, failure: null });
-    this.#leave({ provisional: false, exitCode: exit.code, end: exit.kind, sentence: exit.sentence });
-    this.#isOver = true;
+    this.#end({ exitCode: exit.code, end: exit.kind, sentence: exit.sentence });
     return exit;
   }
 
@@ -54,8 +53,19 @@ export class WordsBetween {
   leaveRefused(thrown: unknown): void {
     const error = toError(thrown);
     const code = error instanceof HoldfastError ? error.code : 'INTERNAL';
-    this.#leave({ provisional: false, exitCode: exitCodeOf(error), end: 'refused', sentence: `${code}: ${error.message}` });
+    this.#end({ exitCode: exitCodeOf(error), end: 'refused', sentence: `${code}: ${error.message}` });
+  }
+
+  /** The last words, also in the ledger where an attempt was begun and its life has not told of its end: else it would seem to run on. */
+  #end(words: Pick<RunExit, 'sentence'> & { readonly exitCode: number; readonly end: RunExit['kind'] }): void {
+    const { book, notices } = this.#world;
+    this.#leave({ provisional: false, ...words });
     this.#isOver = true;
+    if (!book.isAttemptOpen) return;
+    const { step, lastGoodStep, lostMs, lostSteps } = factsOf(book);
+    // Where no trainer was started there was nothing to lose.
+    const lost = { lostMs: lostMs ?? 0, lostSteps: lostSteps ?? 0 };
+    book.record({ kind: 'attempt-ended', ...words, cause: notices.first?.cause ?? null, step, lastGoodStep, ...lost, accelerators: null });
   }
 
   #leave(words: Pick<TerminationMessage, 'provisional' | 'exitCode' | 'end' | 'sentence'>): void {

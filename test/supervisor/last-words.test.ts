@@ -1,7 +1,9 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readLedger } from '../../src/ledger/reader.ts';
 import { LastWords } from '../support/last-words.ts';
+import { runCommand } from '../support/run-command.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
@@ -25,6 +27,28 @@ describe('the termination message of a run that has no trainer', () => {
       { ...facts, provisional: true, exitCode: null, end: null, sentence: 'SIGTERM; no trainer runs' },
       { ...facts, provisional: false, exitCode: 143, end: 'interrupted' },
     ]);
+  });
+
+  it('tells of a notice that comes while a checkpoint is fetched, and so does the ledger of the attempt that was begun', async () => {
+    using folder = tempFolder();
+    using words = new LastWords(folder.path);
+    const [dir, url] = [join(folder.path, 'run'), `file://${join(folder.path, 'copies')}`];
+    mkdirSync(join(dir, 'step-5'), { recursive: true });
+    writeFileSync(join(dir, 'step-5/state'), Buffer.alloc(16 << 20));
+    expect((await runCommand(['seal', '--accept=anything', join(dir, 'step-5')])).code).toBe(0);
+    expect((await runCommand(['ship', dir, url])).code).toBe(0);
+    rmSync(dir, { recursive: true });
+    // It would take a quarter of an hour.
+    const args = ['--dir', dir, '--ship', url, '--ship-limit', '16KiB/s', '--termination-log', words.path];
+    const run = new Supervised({ args, command: ['true'] });
+    await run.line(/fetching step 5/);
+    run.signal('SIGINT');
+    expect((await run.ended).code).toBe(143);
+    const told = { exitCode: 143, end: 'interrupted', cause: 'ctrl-c' };
+    const attempt = expect.any(Number) as number;
+    expect(words.take().at(-1)).toMatchObject({ ...told, provisional: false, attempt, trainer: null });
+    const ends = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'attempt-ended' ? [event] : []));
+    expect(ends).toMatchObject([{ ...told, lostMs: 0 }]);
   });
 
   it('tells of a notice that comes while it waits to start the trainer again', async () => {

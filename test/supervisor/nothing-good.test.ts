@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { readLedger } from '../../src/ledger/reader.ts';
 import { runCommand } from '../support/run-command.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
@@ -21,6 +22,12 @@ it('a trainer is not started from nothing while its run has checkpoints of which
     expect(stderr).toContain('NO_LAST_GOOD');
     expect(existsSync(started)).toBe(false);
   }
+  // Each has ended, as whoever reads the log must know.
+  const ends = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'attempt-ended' ? [event] : []));
+  expect(ends).toMatchObject([
+    { end: 'refused', exitCode: 65 },
+    { end: 'refused', exitCode: 65 },
+  ]);
   expect((await runCommand(['rollback', dir, '--fresh'])).code).toBe(0);
   expect((await run()).code).toBe(0);
   expect(existsSync(started)).toBe(true);

@@ -133,7 +133,7 @@ describe('a run that ships', PATIENT, () => {
     ).toBe(0);
     expect((await new Supervised({ args: ['--dir', other, '--every', '20steps'], command: short }).ended).code).toBe(0);
     const { code, stdout, stderr } = await new Supervised({ args: ['--dir', other, '--ship', `file://${remote}`], command: short }).ended;
-    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining('REMOTE_CONFLICT') as string });
+    expect({ code, stdout, stderr }).toEqual({ code: 65, stdout: '', stderr: expect.stringContaining('REMOTE_CONFLICT') as string });
   });
 });
 

@@ -108,7 +108,7 @@ function describeFlush({ outcome, step: at, tookMs, predictedMs, leftMs, sentenc
 function describeEnd({ end, exitCode, lastGoodStep, sentence, ...lost }: EventOf<'attempt-ended'>): Described {
   const code = end === 'finished' || sentence.includes(String(exitCode)) ? '' : ` (${exitCode})`;
   const good = lastGoodStep === null ? 'nothing is sealed' : `last good step ${lastGoodStep}`;
-  const loss = end === 'finished' ? '' : ` · ${lostWork(lost, ' accelerators')}`;
+  const loss = end === 'finished' && (lost.lostMs ?? 0) <= 0 ? '' : ` · ${lostWork(lost, ' accelerators')}`;
   return {
     label: 'end',
     text: `${told(sentence)}${code} · ${good}${loss}`,

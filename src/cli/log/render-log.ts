@@ -98,8 +98,8 @@ function wrapSigns(signs: readonly string[], columns: number): readonly string[]
 
 /** How an attempt ended, in a few words. */
 function outcomeOf({ end, lastStep, seenMs }: Lane, nowMs: number, offset: UtcOffset): string {
-  if (end !== null)
-    return end.end === 'finished' ? `finished at step ${end.step ?? '?'}` : `${shortEnd(end.end, end.exitCode)}, ${lostWork(end)}`;
+  if (end?.end === 'finished') return `finished at step ${end.step ?? '?'}${(end.lostMs ?? 0) > 0 ? `, ${lostWork(end)}` : ''}`;
+  if (end !== null) return `${shortEnd(end.end, end.exitCode)}, ${lostWork(end)}`;
   const quiet = nowMs - seenMs;
   const at = lastStep === null ? '' : `step ${lastStep}, `;
   return `${at}${quiet < 60_000 ? 'running' : `silent since ${timeOf(seenMs, offset)}`}`;
