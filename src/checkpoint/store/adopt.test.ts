@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { alterFile, cutEnd, fixtureData, flipBit } from '../../../test/support/fixture-copy.ts';
@@ -111,6 +111,25 @@ describe('sealing a finished checkpoint', () => {
     await expect(adopt(run.store, path, { attempt: 1 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
     expect(existsSync(join(path, 'holdfast.manifest.json'))).toBe(false);
     expect((await adopt(run.store, path)).manifest.attempt).toBe(2);
+  });
+
+  it('is made for a new attempt where the newest has lost its staging; whoever wants that very one is told', async () => {
+    using run = testRun();
+    const path = place(run, 'torch-legacy-train', 'step-100');
+    await startAttempt(run.store, { gang: 'a' });
+    rmdirSync(join(run.path, '.holdfast/attempts/1/staging'));
+    await expect(adopt(run.store, path, { attempt: 1 })).rejects.toMatchObject({ code: 'RUN_DAMAGED' });
+    expect((await adopt(run.store, path)).manifest.attempt).toBe(2);
+    expect(await startAttempt(run.store, { gang: 'b' })).toMatchObject({ attempt: 3 });
+  });
+
+  it('is not made for an attempt that never was', async () => {
+    using run = testRun();
+    const path = place(run, 'torch-legacy-train', 'step-100');
+    await expect(adopt(run.store, path, { attempt: 99 })).rejects.toThrow(/attempt 99 was never started in .*: there was none yet/);
+    await startAttempt(run.store, { gang: 'a' });
+    await expect(adopt(run.store, path, { attempt: 99 })).rejects.toThrow(/attempt 99 was never started in .*: the newest is 1/);
+    expect(existsSync(join(path, 'holdfast.manifest.json'))).toBe(false);
   });
 
   it('is made for the newer attempt when one starts in the middle', async () => {

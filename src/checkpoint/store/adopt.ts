@@ -5,7 +5,8 @@ import type { CheckpointReport } from '../report.ts';
 import { stepOfName } from '../steps.ts';
 import type { Verdict } from '../verdict.ts';
 import { verifyPaths, type VerifyOptions } from '../verify.ts';
-import { createAttempt, fencedError, isFenced, newestAttempt, newestNumber } from './attempt.ts';
+import { attemptToSealFor } from './adopt-attempt.ts';
+import { fencedError, isFenced } from './attempt.ts';
 import { sealFiles } from './checksum-files.ts';
 import { checkFiles, checkSealed } from './check-sealed.ts';
 import type { Sealed } from './commit.ts';
@@ -42,9 +43,6 @@ export interface Adopted extends Sealed {
   readonly bytes: number;
   readonly manifestFile: string;
 }
-
-/** Gang of the attempt under which checkpoints are sealed in a run that never had an attempt. */
-const NO_GANG = 'none';
 
 /**
  * Seals a finished checkpoint that any tool has made: reads every byte, checksums, syncs, and puts the manifest in place by one rename out of
@@ -213,7 +211,7 @@ interface Facts {
 /** Writes the manifest where the attempt stages, and renames it into place. One that lost against a newer attempt is made again for that. */
 function putManifest(store: OpenStore, place: Place, { attempt: wanted, ...facts }: Facts): Manifest {
   for (;;) {
-    const attempt = wanted ?? currentAttempt(store);
+    const attempt = attemptToSealFor(store, wanted);
     const save = store.makeId();
     const manifest: Manifest = {
       schema: MANIFEST_SCHEMA,
@@ -263,13 +261,6 @@ function removeQuietly({ fs }: OpenStore, folder: string): void {
   } catch {
     // An empty folder in the staging harms nobody.
   }
-}
-
-/** The newest attempt; made where nothing but what was sealed elsewhere tells of it. */
-function currentAttempt(store: OpenStore): number {
-  const attempt = newestNumber(store);
-  if (newestAttempt(store)?.attempt !== attempt) createAttempt(store, { attempt, gang: NO_GANG });
-  return attempt;
 }
 
 /** One that was killed on its way into the run comes in whole, or not: every byte is held against the manifest it left. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { seal, sealSteps, stagedSave, type TestRun, testRun } from '../../../test/support/sealed-run.ts';
@@ -8,9 +8,13 @@ import { newestAttempt, publishDeadline, startAttempt } from './attempt.ts';
 import { commitSave } from './commit.ts';
 import { realFs } from './durable-fs.ts';
 import { lastGood } from './last-good.ts';
+import { STORE_FOLDERS } from './layout.ts';
+import { pin } from './pins.ts';
+import { prune } from './prune.ts';
 import { findSealed, rollBack } from './roll-back.ts';
 import { beginSave, writeReceipt } from './save.ts';
 import { scan } from './scan.ts';
+import { openRun } from './store.ts';
 
 function startInAnotherProcess(run: string, gang: string): void {
   const modules = ['attempt', 'store'].map((name) => new URL(`./${name}.ts`, import.meta.url).href);
@@ -42,6 +46,36 @@ describe('an attempt', () => {
     await startAttempt(run.store, { gang: 'h', attempt: 5 });
     await expect(startAttempt(run.store, { gang: 'late', attempt: 4 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
     await expect(startAttempt(run.store, { gang: 'g', attempt: 3 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
+  });
+});
+
+describe('an attempt in a run whose empty folders were lost on the way of a copy', () => {
+  it('fences the older one all the same', async () => {
+    using run = testRun();
+    const older = await startAttempt(run.store, { gang: 'g' });
+    const late = await stagedSave(run.store, older, { step: 1 });
+    rmdirSync(join(run.path, '.holdfast/fenced'));
+    await startAttempt(run.store, { gang: 'h' });
+    expect(() => commitSave(run.store, late)).toThrow(expect.objectContaining({ code: 'ATTEMPT_FENCED' }));
+  });
+
+  it('is not started where the older one cannot be fenced', async () => {
+    using run = testRun();
+    const older = await startAttempt(run.store, { gang: 'g' });
+    const save = await stagedSave(run.store, older, { step: 1 });
+    rmdirSync(join(run.path, '.holdfast/fenced'));
+    writeFileSync(join(run.path, '.holdfast/fenced'), '');
+    await expect(startAttempt(run.store, { gang: 'h' })).rejects.toMatchObject({ code: 'RUN_DAMAGED' });
+    expect(commitSave(run.store, save).name).toBe('step-1');
+  });
+
+  it('can be started, and save, prune and pin', async () => {
+    using run = testRun();
+    for (const name of STORE_FOLDERS) rmdirSync(join(run.path, '.holdfast', name));
+    const store = openRun(run.path);
+    await sealSteps(store, 'g', 1, 2);
+    pin(store, findSealed(store, '2'));
+    expect((await prune(store, { retention: { last: 1, every: null, withinMs: null } })).removed).toHaveLength(1);
   });
 });
 

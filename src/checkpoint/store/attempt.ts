@@ -6,7 +6,7 @@ import type { DurableFs } from './durable-fs.ts';
 import { at, STAGED_DATA, STAGED_MANIFEST } from './layout.ts';
 import { readSeals } from './read-seals.ts';
 import { replaceFile } from './replace-file.ts';
-import type { OpenStore, Store } from './store.ts';
+import { type OpenStore, restoreFolders, type Store } from './store.ts';
 import { isCode, isNotOurs, storeError } from './store-error.ts';
 
 const ATTEMPT_SCHEMA = 'holdfast.attempt/1';
@@ -124,7 +124,7 @@ function attemptOf(store: OpenStore, gang: string, numbers: readonly number[]): 
   return null;
 }
 
-function isAttemptNumber(value: number): boolean {
+export function isAttemptNumber(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0 && value <= MAX_ATTEMPT;
 }
 
@@ -234,11 +234,24 @@ function fenceOlder(store: OpenStore, attempt: number): void {
   const { fs, path } = store;
   for (const older of attemptNumbers(store)) {
     if (older >= attempt) break;
-    renamed(fs, at.staging(path, older), at.fenced(path, older));
+    fence(store, older);
     // Also for one that was moved earlier: whoever moved it may have died before this.
     fs.fsyncFolder(at.attempt(path, older));
     fenceSaves(fs, at.fenced(path, older));
   }
+}
+
+/** Nothing goes on before the older attempt is known to be fenced: that there was nothing to rename may also mean that there is no place for it. */
+function fence(store: OpenStore, older: number): void {
+  const { fs, path } = store;
+  for (let tries = 0; tries < 2; tries++) {
+    if (renamed(fs, at.staging(path, older), at.fenced(path, older)) || isFenced(store, older)) return;
+    restoreFolders(fs, path);
+  }
+  throw new HoldfastError('RUN_DAMAGED', {
+    message: `attempt ${older} cannot be fenced: ${printable(at.staging(path, older))} cannot be moved to ${printable(at.fenced(path, older))}`,
+    hint: `${printable(at.store(path, 'fenced'))} must be a folder. Move away what lies there, and start again.`,
+  });
 }
 
 /** A rename that was on its way when its folder was moved still holds that folder: it must find nothing in it. */

@@ -65,7 +65,10 @@ export function openRun(path: string, parts: Partial<World> & { readonly run?: s
   assertSuited(path);
   const { run: known, isCopy } = readIdentity(fs, path);
   if (isCopy) throw copiesOnly(path);
-  if (known !== null) return { ...world, path, run: known, isCopy };
+  if (known !== null) {
+    restoreFolders(fs, path);
+    return { ...world, path, run: known, isCopy };
+  }
   try {
     return { ...world, path, isCopy, run: createRun(world, path, runOfSeals(readSeals(fs, path)) ?? wanted ?? world.makeId()) };
   } catch (thrown) {
@@ -79,7 +82,29 @@ export function openForWriting(store: Store): OpenStore {
   if (isCopy) throw copiesOnly(path);
   if (run === null) return openRun(path, world);
   assertSuited(path);
+  restoreFolders(store.fs, path);
   return { ...store, run };
+}
+
+/** Copies, archives and object stores often leave out folders in which nothing lies. */
+export function restoreFolders(fs: DurableFs, path: string): void {
+  const missing = STORE_FOLDERS.map((name) => at.store(path, name)).filter((folder) => fs.stat(folder) === null);
+  if (missing.length === 0) return;
+  try {
+    for (const folder of missing) makeFolder(fs, folder);
+    fs.fsyncFolder(at.store(path));
+  } catch (thrown) {
+    throw storeError(thrown, 'make the folders of', at.store(path));
+  }
+}
+
+/** Another may do the same at the same time. */
+function makeFolder(fs: DurableFs, folder: string): void {
+  try {
+    fs.mkdir(folder);
+  } catch (thrown) {
+    if (!isCode(thrown, 'EEXIST')) throw thrown;
+  }
 }
 
 /** Opens the folder of a run to change what is sealed there; one in which nothing ever was is refused rather than made a run. */
