@@ -46,6 +46,14 @@ describe('the ranks of a run', () => {
     expect(asked(said)).toEqual([143, 143]);
   });
 
+  it('several save at a step that they come to soon, however quick steps seem whose reports were heard late and all at once', () => {
+    const { ranks, all, said } = make(2);
+    for (const step of [100, 112, 124, 137]) for (const rank of all) ranks.note(rank, step, 0.01);
+    ranks.ask('notice', 0.01);
+    // No more than they make between three reports, which are told a quarter of a second apart.
+    expect(asked(said)).toEqual([165, 165]);
+  });
+
   it('several that agree among themselves are asked without a step, and with one when they cannot any more', () => {
     const { ranks, all, said } = make(2);
     for (const rank of all) ranks.note(rank, 100, 10);

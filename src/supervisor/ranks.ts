@@ -3,12 +3,17 @@ import type { Rank } from './sdk/server.ts';
 
 /** Progress is told a few times a second, so that a step some moments ahead of the last one told is still to come for every rank. */
 const AHEAD_MS = 400;
+/** By its own clock a rank makes its reports a quarter of a second apart or more: in that time it comes no further than between so many of them. */
+const REPORTS_AHEAD = 2;
+const REMEMBERED = 16;
 const LEAST_AHEAD = 2;
 const MOST_PATIENCE = 16;
 
 /** The ranks that are connected, how far each has come, and the save they were asked for. */
 export class Ranks {
   readonly #steps = new Map<Rank, number | null>();
+  /** How many steps lay between the last reports. */
+  #strides: readonly number[] = [];
   /** Those that agree among themselves at which step all save, and how long that takes at most. */
   readonly #agreeing = new Map<Rank, number>();
   /** Those that say that they do something long. */
@@ -95,6 +100,8 @@ export class Ranks {
 
   note(rank: Rank, step: number, stepMs: number | null): void {
     const isFirst = this.furthest === null;
+    const stride = step - (this.#steps.get(rank) ?? step);
+    if (stride > 0) this.#strides = [...this.#strides, stride].slice(-REMEMBERED);
     this.#steps.set(rank, step);
     // Ranks that have not begun cannot agree on a step; now they can.
     if (isFirst && this.#wanted !== null && this.count > 1 && !this.areAgreeing) this.ask(this.#wanted, stepMs);
@@ -112,9 +119,18 @@ export class Ranks {
   #nameStep(stepMs: number | null): boolean {
     const furthest = this.furthest;
     if (furthest === null) return false;
-    const ahead = Math.ceil(LEAST_AHEAD + (stepMs === null || stepMs <= 0 ? 0 : AHEAD_MS / stepMs)) * this.#patience;
-    this.#at = furthest + ahead;
+    this.#at = furthest + Math.ceil(LEAST_AHEAD + this.#stepsAhead(stepMs)) * this.#patience;
     return true;
+  }
+
+  /**
+   * How many steps they make until all have heard of it. Reports that were heard late, and then at once, make a step seem to take no time at all: a
+   * save at a step that far ahead would never come. What lies between two reports is told by numbers that no delay changes.
+   */
+  #stepsAhead(stepMs: number | null): number {
+    if (stepMs === null || stepMs <= 0) return 0;
+    const most = this.#strides.length === 0 ? Infinity : REPORTS_AHEAD * Math.max(...this.#strides);
+    return Math.min(AHEAD_MS / stepMs, most);
   }
 
   /** A rank was past the step that all were asked for: the next one lies further ahead. Others that say so of the same step change nothing. */
