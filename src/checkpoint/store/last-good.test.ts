@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { flipBit } from '../../../test/support/fixture-copy.ts';
 import { WHOLE } from '../../../test/support/fixtures.ts';
-import { seal, sealSteps, testRun } from '../../../test/support/sealed-run.ts';
+import { seal, sealSteps, stagedSave, testRun } from '../../../test/support/sealed-run.ts';
 import { safetensorsFile } from '../../../test/support/make-safetensors.ts';
 import { adopt } from './adopt.ts';
 import { type Attempt, startAttempt } from './attempt.ts';
@@ -25,7 +25,7 @@ import { formatManifest, type Manifest } from './manifest.ts';
 import { prune } from './prune.ts';
 import { listQuarantine, quarantine, restore } from './quarantine.ts';
 import { findSealed, rollBack } from './roll-back.ts';
-import { beginSave, writeReceipt } from './save.ts';
+import { beginSave, type Save, writeReceipt } from './save.ts';
 import { scan } from './scan.ts';
 import { openRun, type OpenStore } from './store.ts';
 
@@ -157,6 +157,42 @@ describe('the last good checkpoint', () => {
       });
     }
     expect(readdirSync(join(run.path, '.holdfast/quarantine'))).toEqual([]);
+  });
+
+  it('is the newer one when a save and a prune come between the scan and the look', async () => {
+    for (const isReadOnly of [false, true]) {
+      using run = testRun();
+      const attempt = await sealSteps(run.store, 'g', 1);
+      const next = await stagedSave(run.store, attempt, { step: 2 });
+      let checks = 0;
+      const onCheck = (): void => {
+        checks += 1;
+        if (checks > 1) return;
+        commitSave(run.store, next);
+        rmSync(join(run.path, 'step-1'), { recursive: true });
+      };
+      const found = await lastGood(run.store, { isReadOnly, onCheck });
+      expect([found.checkpoint?.name, found.skipped, found.scan.sealed.map(({ name }) => name)]).toEqual(['step-2', [], ['step-2']]);
+    }
+  });
+
+  it('is looked for a bounded number of times where all that is found goes at once, and what was moved aside is told all the same', async () => {
+    using run = testRun();
+    const attempt = await sealSteps(run.store, 'g', 1, 2);
+    rmSync(join(run.path, 'step-2/shard-0'));
+    const coming: Save[] = [];
+    for (let step = 3; step < 30; step++) coming.push(await stagedSave(run.store, attempt, { step }));
+    const taken: string[] = [];
+    const onCheck = (name: string): void => {
+      if (name === 'step-2') return;
+      taken.push(name);
+      const next = coming.shift();
+      if (next !== undefined) commitSave(run.store, next);
+      rmSync(join(run.path, name), { recursive: true });
+    };
+    const { checkpoint, skipped } = await lastGood(run.store, { onCheck });
+    expect([checkpoint, taken.length]).toEqual([null, 10]);
+    expect(skipped).toMatchObject([{ name: 'step-2', state: 'bad' }, { name: taken.at(-1) }]);
   });
 
   it('lets a run start fresh only where nothing was sealed, or when a person has said so', async () => {

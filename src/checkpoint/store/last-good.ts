@@ -2,6 +2,7 @@ import { HoldfastError } from '../../core/errors.ts';
 import { type CheckLevel, type CheckOptions, checkSealed, type Good } from './check-sealed.ts';
 import { type LastGoodCache, readCache, writeCache } from './last-good-cache.ts';
 import { listQuarantine, quarantine, type Quarantined } from './quarantine.ts';
+import { readManifestFile } from './read-seals.ts';
 import { isRolledBack, type Rollback } from './rollback.ts';
 import { type BrokenSeal, type Scan, scan, type SealedCheckpoint } from './scan.ts';
 import { openForWriting, type Store } from './store.ts';
@@ -50,25 +51,50 @@ export interface LastGood {
  * is doubted, stays too, and is taken when there is none without a doubt: a reader that is wrong about one is wrong about all of them.
  */
 export async function lastGood(store: Store, wishes: LastGoodOptions = {}): Promise<LastGood> {
-  const isReadOnly = wishes.isReadOnly === true || store.isCopy;
-  const options = { ...wishes, isReadOnly };
-  const { onCheck, signal } = options;
+  const options = { ...wishes, isReadOnly: wishes.isReadOnly === true || store.isCopy };
+  let moved: readonly Skipped[] = [];
+  for (let left = MAX_SCANS; ; left--) {
+    const looked = await lookThrough(store, options, { moved, isLast: left <= 1 });
+    if ('scan' in looked) return looked;
+    moved = looked.moved;
+  }
+}
+
+/** Each further one needs a checkpoint that somebody has moved or deleted since the scan before. */
+const MAX_SCANS = 10;
+
+interface Round {
+  /** What was moved aside in the rounds before. */
+  readonly moved: readonly Skipped[];
+  readonly isLast: boolean;
+}
+
+/** One scan, and each candidate of it. When one has gone meanwhile, say because a save and a prune came between, there may be a newer: it is scanned anew. */
+async function lookThrough(store: Store, options: LastGoodOptions, round: Round): Promise<LastGood | Pick<Round, 'moved'>> {
+  const { onCheck, signal, isReadOnly } = options;
   const found = scan(store);
   const cache = readCache(store);
-  const skipped: Skipped[] = skipBroken(store, found, options);
+  const skipped = [...round.moved, ...skipBroken(store, found, options)];
   for (const checkpoint of found.sealed) {
     onCheck?.(checkpoint.name);
     signal?.throwIfAborted();
     const because = reasonForDeep(store, checkpoint, cache, { ...options, hasFailed: hasFailed(skipped) });
     const checked = await checkSealed(store, checkpoint, because === 'default' ? 'quick' : 'deep', options);
     if (checked.state === 'good') {
-      if (!isReadOnly) remember(store, checkpoint, cache, { ...checked, hasFailed: hasFailed(skipped) });
+      if (isReadOnly !== true) remember(store, checkpoint, cache, { ...checked, hasFailed: hasFailed(skipped) });
       return { checkpoint, ...how(because, checked), skipped, withheld: [], scan: found };
     }
+    if (!round.isLast && isGone(store, checkpoint)) return { moved: skipped.filter(({ quarantined }) => quarantined !== null) };
     skipped.push(skip(store, checkpoint, checked, options));
   }
-  if (hasFailed(skipped) && !isReadOnly) rememberSuspicion(store, cache);
+  if (hasFailed(skipped) && isReadOnly !== true) rememberSuspicion(store, cache);
   return newestDoubted(found, skipped, options) ?? none(store, found, skipped);
+}
+
+/** Its seal is not there any more, or another has its place. */
+function isGone({ fs }: Store, { manifestFile, manifest }: SealedCheckpoint): boolean {
+  const parsed = readManifestFile(fs, manifestFile);
+  return parsed === null || (parsed.ok && parsed.manifest.save !== manifest.save);
 }
 
 /** An I/O error was met on the way. */
