@@ -150,6 +150,27 @@ describe('prune beside others', () => {
     expect((await lastGood(run.store)).checkpoint?.name).toBe('step-1');
   });
 
+  it('brings back what it has just moved when the one that is kept turns out bad at that moment, and plans anew', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    const deleted: string[] = [];
+    const fs = {
+      ...realFs,
+      rename(from: string, to: string) {
+        if (from === join(run.path, 'step-1')) rmSync(join(run.path, 'step-2/shard-0'), { force: true });
+        realFs.rename(from, to);
+      },
+      unlink(path: string) {
+        if (path.includes('/trash/')) deleted.push(path);
+        realFs.unlink(path);
+      },
+    };
+    const { lastGood: good, removed } = await prune({ ...run.store, fs }, { retention: KEEP_ONE });
+    expect([good.checkpoint?.name, removed, deleted]).toEqual(['step-1', [], []]);
+    expect(names(run.path)).toEqual(['step-1']);
+    expect(readdirSync(join(run.path, '.holdfast/trash'))).toEqual([]);
+  });
+
   it('does not fail, nor claim to have deleted anything, when another takes every grave away before anything lies in it', async () => {
     using run = testRun();
     await sealSteps(run.store, 'g', 1, 2);

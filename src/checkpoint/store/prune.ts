@@ -72,10 +72,11 @@ export function bytesOf({ manifest }: SealedCheckpoint): number {
 function removeAll(store: Store, plan: LastGood, remove: readonly SealedCheckpoint[], removed: SealedCheckpoint[]): boolean {
   if (remove.length > 0) makeDurable(store, plan.checkpoint);
   for (const checkpoint of remove) {
-    if (!stands(store, plan.checkpoint) || isOverruled(store, plan, checkpoint)) return false;
-    if (discard(store, checkpoint, () => isOverruled(store, plan, checkpoint))) removed.push(checkpoint);
+    const isWanted = (): boolean => !stands(store, plan.checkpoint) || isOverruled(store, plan, checkpoint);
+    if (isWanted()) return false;
+    if (discard(store, checkpoint, isWanted)) removed.push(checkpoint);
   }
-  return true;
+  return remove.length === 0 || stands(store, plan.checkpoint);
 }
 
 /** A person has pinned it meanwhile, or rolled the run back, perhaps to this very one. */
@@ -100,7 +101,7 @@ function stands(store: Store, keeper: SealedCheckpoint | null): boolean {
   return parsed?.ok === true && parsed.manifest.save === keeper.manifest.save && checkPresence(store, keeper) === null;
 }
 
-/** False when there was nothing to delete any more: another prune was quicker; or when a person has decided otherwise just before it was moved. */
+/** False when there was nothing to delete any more: another prune was quicker; or when it came to be wanted just before it was moved. */
 function discard(store: Store, checkpoint: SealedCheckpoint, isWanted: () => boolean): boolean {
   const { fs, path } = store;
   try {
