@@ -4,7 +4,7 @@ import type { HoldfastError } from '../core/errors.ts';
 import { EXIT, type ExitCode } from '../core/exit-codes.ts';
 
 /** The name of a signal; real-time signals, which have none of their own, are `SIG` and the number. */
-export type SignalName = NodeJS.Signals | `SIG${number}`;
+type SignalName = NodeJS.Signals | `SIG${number}`;
 
 /** How the trainer's process ended. */
 export type TrainerExit = { readonly code: number } | { readonly signal: SignalName };
@@ -60,7 +60,7 @@ export const RUN_ENDS = {
   },
   killed: {
     code: '128 + n',
-    when: 'Signal n killed the trainer and nobody had asked it to end: 137 is SIGKILL (mostly the kernel, out of memory), 139 a segmentation fault, 162 to 192 a real-time signal (on Linux; not where the trainer has closed what it inherited, or a process that it has forked lives on)',
+    when: 'Signal n killed the trainer and nobody had asked it to end: 137 is SIGKILL (mostly the kernel, out of memory), 139 a segmentation fault, 162 to 192 a real-time signal (on Linux; not where the trainer has closed what it inherited, or has no SDK and a process that it has forked lives on)',
     means: 'an error of the trainer or of the machine',
     policy: 'Count it',
   },

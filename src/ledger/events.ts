@@ -153,7 +153,8 @@ export const EVENT_MEANINGS: Readonly<Record<EventKind, string>> = {
   deadline:
     'When the process will be killed, as far as anybody can tell; `reasons` is the chain that leads there, each shorter than the one before.',
   decision: 'What is done with the time that is left, and the numbers it was decided from.',
-  'flush-ended': 'What became of the flush, beside what was predicted.',
+  'flush-ended':
+    'What became of the flush; `tookMs` and `predictedMs` (the median) are of the try that led there: the flush, or the sealing of what was staged.',
   hang: 'The trainer has made no progress for many times its usual step.',
   'trainer-ended': 'The trainer’s process ended, with its own code or signal.',
   'attempt-ended': 'The attempt ended on this node: the exit code and what it means, the last good step, and the work that was lost.',

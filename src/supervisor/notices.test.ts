@@ -56,6 +56,24 @@ describe('notices', () => {
     expect(isOver).toBe(true);
   });
 
+  it('who follows the deadline hears whenever it comes nearer, and nothing after that', async () => {
+    const { notices, clock } = make(120_000);
+    notices.hear('SIGTERM');
+    const over = new AbortController();
+    const heard: (number | undefined)[] = [];
+    notices.follow(() => heard.push(notices.deadline?.deadlineMs), over.signal);
+    await clock.advance(1000);
+    notices.hear('SIGTERM');
+    notices.add(makeNotice({ cause: 'gcp-preempted', atMs: clock.now(), source: 'metadata' }));
+    expect(heard).toEqual([clock.now() + 30_000]);
+    notices.add(makeNotice({ cause: 'aws-spot', atMs: clock.now(), source: 'metadata', deadlineMs: clock.now() + 5000 }));
+    expect(heard).toEqual([clock.now() + 30_000, clock.now() + 5000]);
+    over.abort();
+    notices.hear('SIGINT');
+    notices.hear('SIGINT');
+    expect(heard).toHaveLength(2);
+  });
+
   it('an advice can be taken back, once; what ends the attempt cannot', () => {
     const { notices, withdrawn } = make();
     const [advice, end] = [{ cause: 'aws-rebalance', source: 'metadata' } as const, { cause: 'aws-spot', source: 'metadata' } as const];

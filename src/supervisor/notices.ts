@@ -30,6 +30,7 @@ export class Notices {
   #all: readonly Notice[] = [];
   #deadline: Deadline | null = null;
   #changed = new AbortController();
+  #onNearer: () => void = () => {};
 
   /** `surrounding` is asked when a notice comes that ends the attempt: what it says shortens the deadline. */
   constructor(clock: Clock, nominal: NominalGrace, listener: NoticeListener, surrounding: () => Surrounding) {
@@ -77,7 +78,16 @@ export class Notices {
     this.#deadline = deadline;
     if (isNew || !notice.terminating) this.#listener.onNotice(notice);
     if (notice.terminating) this.#terminating.resolve(notice);
-    if (isNearer) this.#wake();
+    if (!isNearer) return;
+    this.#wake();
+    this.#onNearer();
+  }
+
+  /** Tells whenever the deadline has come nearer, until `signal` is aborted; one listener at a time. */
+  follow(onNearer: () => void, signal: AbortSignal): void {
+    this.#onNearer = () => {
+      if (!signal.aborted) onNearer();
+    };
   }
 
   withdraw(notice: Pick<Notice, 'cause' | 'source'>): void {
