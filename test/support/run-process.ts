@@ -11,22 +11,27 @@ export interface ProcessOptions {
   readonly cwd?: string;
   /** The whole environment; a bare PATH when left out, so that nothing of the test runner leaks in. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** What it reads from standard input; nothing when left out. */
+  readonly input?: string;
 }
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const LAUNCHER = `${ROOT}bin/holdfast`;
 
 /** Runs a program to its end and keeps what it printed. */
-export function runProcess(file: string, args: readonly string[], { cwd, env }: ProcessOptions = {}): Promise<ProcessResult> {
+export function runProcess(file: string, args: readonly string[], { cwd, env, input }: ProcessOptions = {}): Promise<ProcessResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
       env: env ?? { PATH: process.env['PATH'] },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       ...(cwd === undefined ? {} : { cwd }),
     });
     let [stdout, stderr] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    // Whoever ends without reading it all has its reasons.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(input);
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, stdout, stderr }));
   });

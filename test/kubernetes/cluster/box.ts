@@ -154,6 +154,8 @@ function endOf(child: ChildProcess, log: string): string | null {
 async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
+  // Whoever waits for nothing else must not end before it.
+  child.ref();
   // `nsenter` waits for the daemon, and ends as it ends.
   process.kill(onlyChild(child.pid ?? 0), signal);
   await ended;

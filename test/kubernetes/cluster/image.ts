@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ImageSource } from './options.ts';
 
 /** What a Debian with one `/usr` looks like from its root: with the machine's `/usr` mounted, its programs run. */
 const MERGED = ['bin', 'sbin', 'lib', 'lib64'];
@@ -14,11 +13,13 @@ export function fillBaseImage(folder: string, busybox: string): void {
   for (const name of MERGED) symlinkSync(`usr/${name}`, join(folder, name));
   mkdirSync(join(folder, 'busybox'));
   copyFileSync(busybox, join(folder, 'busybox', 'busybox'));
-  for (const name of ['sh', 'sleep', 'cat', 'dd', 'head', 'test', 'touch', 'true', 'false'])
+  for (const name of ['sh', 'sleep', 'cat', 'dd', 'head', 'tar', 'test', 'touch', 'true', 'false'])
     symlinkSync('busybox', join(folder, 'busybox', name));
 }
 
-interface ImageOptions extends ImageSource {
+interface ImageOptions {
+  readonly name: string;
+  readonly folder: string;
   readonly entrypoint?: readonly string[];
   /** The archive to write. */
   readonly archive: string;

@@ -60,8 +60,39 @@ it('a Job tells its conditions, its counters and its indexes; an event is told b
   ]);
 });
 
+it('a pod tells that a node is promised to it; a node whether it is ready, what it is short of, and what keeps pods off it', () => {
+  const node = {
+    spec: { unschedulable: true, taints: [{ key: 'spot', effect: 'NoExecute' }] },
+    status: {
+      conditions: [
+        { type: 'Ready', status: 'True' },
+        { type: 'DiskPressure', status: 'True' },
+        { type: 'PIDPressure', status: 'False' },
+      ],
+    },
+  };
+  expect(texts([change('Pod', 'x', { status: { nominatedNodeName: 'node-1' } }), change('Node', 'n', node)])).toEqual([
+    'pod 1: nominated',
+    'node 1: ready',
+    'node 1: unschedulable',
+    'node 1: pressure DiskPressure',
+    'node 1: taint spot:NoExecute',
+  ]);
+});
+
+it('names that a controller has made up are told apart from those that somebody gave', () => {
+  const roles = new Roles();
+  for (const name of ['job', 'job-x7k2p', 'cron-29384756', 'by-hand']) roles.roleOf('Pod', { metadata: { name, uid: name } });
+  expect(roles.madeUp).toEqual([
+    ['job-x7k2p', 'pod 2'],
+    ['cron-29384756', 'pod 3'],
+  ]);
+});
+
 it.each([
   ['pod 1: exit 0 Completed', true],
+  ['kubectl 01 ends with 0: get pods', true],
+  ['node 1: gone', false],
   ['job 1: condition Complete/CompletionsReached', true],
   ['pod 2.1: gone', true],
   ['pod 1: phase Running', false],

@@ -22,6 +22,15 @@ const JOB_CONDITIONS = ['Complete', 'Failed', 'FailureTarget', 'SuccessCriteriaM
 const JOB_VOCABULARY = [...JOB_CONDITIONS.map((type) => `condition ${type}`), 'failed 1', 'succeeded 1'];
 const COUNTERS = ['active', 'ready', 'succeeded', 'failed', 'terminating'] as const;
 const INDEX = 'batch.kubernetes.io/job-completion-index';
+/** Five letters at the end, as of a Job's pod; the minute, as of a CronJob's Job. */
+const MADE_UP = /-([a-z0-9]{5}|\d{6,})$/;
+
+const SHOWN_BY: Readonly<Record<string, (object: KubeObject) => readonly string[]>> = {
+  Pod: podFacts,
+  Job: jobFacts,
+  CronJob: cronFacts,
+  Node: nodeFacts,
+};
 
 /** Gives every object a name that is the same in every run: `pod 1` is the first that was made; of an indexed Job, `pod 2.1` the first of index 2. */
 export class Roles {
@@ -47,6 +56,12 @@ export class Roles {
     return [...this.#objects.keys()];
   }
 
+  /** The names that were made up by a controller, which are others in every play, with what they are called here. */
+  get madeUp(): readonly (readonly [name: string, role: string])[] {
+    const named = [...this.#objects].map(([role, { metadata }]) => [metadata.name, role] as const);
+    return named.filter(([name]) => MADE_UP.test(name));
+  }
+
   #name(kind: string, { metadata }: KubeObject): string {
     const word = kind.toLowerCase();
     const index = metadata.labels?.[INDEX];
@@ -64,14 +79,18 @@ export function factsOf({ type, kind, object, revision, seconds }: Change, roles
   const told = [
     ...(type === 'DELETED' ? ['gone'] : []),
     ...(object.metadata.deletionTimestamp === undefined ? [] : ['terminating']),
-    ...(kind === 'Pod' ? podFacts(object) : kind === 'Job' ? jobFacts(object) : cronFacts(object)),
+    ...(SHOWN_BY[kind]?.(object) ?? []),
   ];
   return told.map((text) => ({ text: `${role}: ${text}`, revision, seconds }));
 }
 
-/** Stays true once it is, so that nobody can look too late; what passes may be over before it is told. */
+/** Stays true once it is, so that nobody can look too late; what passes, as all does that a node tells, may be over before it is told. */
 export function isLasting(text: string): boolean {
-  return /: (gone|resumed|terminating|phase (Succeeded|Failed)|(condition|exit|completedIndexes|failedIndexes) .*)$/.test(text);
+  if (text.startsWith('kubectl ')) return true;
+  return (
+    !text.startsWith('node ') &&
+    /: (gone|resumed|terminating|phase (Succeeded|Failed)|(condition|exit|completedIndexes|failedIndexes) .*)$/.test(text)
+  );
 }
 
 /** What could have been seen of these objects. */
@@ -94,9 +113,11 @@ function podFacts({ status }: KubeObject): readonly string[] {
     reason,
     conditions = [],
     containerStatuses = [],
+    nominatedNodeName,
   } = (status ?? {}) as {
     readonly phase?: string;
     readonly reason?: string;
+    readonly nominatedNodeName?: string;
     readonly conditions?: readonly Condition[];
     readonly containerStatuses?: readonly {
       readonly restartCount: number;
@@ -109,6 +130,7 @@ function podFacts({ status }: KubeObject): readonly string[] {
     ...(phase === undefined ? [] : [`phase ${phase}`]),
     ...(reason === undefined ? [] : [`reason ${reason}`]),
     ...(isReady ? ['ready'] : []),
+    ...(nominatedNodeName === undefined || nominatedNodeName === '' ? [] : ['nominated']),
     ...trueOnes(conditions.filter(({ type }) => type === 'DisruptionTarget')),
     ...ended.map(({ exitCode, reason: why }) => `exit ${exitCode} ${why}`),
     ...containerStatuses.filter(({ restartCount }) => restartCount > 0).map(({ restartCount }) => `restarted ${restartCount}`),
@@ -133,6 +155,18 @@ function jobFacts({ status }: KubeObject): readonly string[] {
 function cronFacts({ status }: KubeObject): readonly string[] {
   const active = (status?.active ?? []) as readonly unknown[];
   return active.length === 0 ? [] : [`active ${active.length}`];
+}
+
+function nodeFacts({ spec, status }: KubeObject): readonly string[] {
+  const conditions = (status?.conditions ?? []) as readonly Condition[];
+  const taints = (spec?.taints ?? []) as readonly { readonly key: string; readonly effect: string }[];
+  const isReady = conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
+  return [
+    isReady ? 'ready' : 'not ready',
+    ...(spec?.unschedulable === true ? ['unschedulable'] : []),
+    ...conditions.filter(({ type, status: is }) => type !== 'Ready' && is === 'True').map(({ type }) => `pressure ${type}`),
+    ...taints.map(({ key, effect }) => `taint ${key}:${effect}`),
+  ];
 }
 
 /** By type, and by type and reason. */

@@ -9,36 +9,40 @@ const KINDS: readonly (readonly [kind: string, api: string, plural: string])[] =
   ['CronJob', '/apis/batch/v1', 'cronjobs'],
 ];
 
+interface Watched {
+  readonly namespace: string;
+  readonly node?: string | undefined;
+}
+
 /** Everything that is seen in a namespace, change by change, for as long as it is watched. */
 export class History {
   readonly roles = new Roles();
-  readonly #changes: Change[] = [];
+  readonly #started = performance.now();
   readonly #seen = new Map<string, Fact>();
   #failure: Error | null = null;
 
-  static watch(cluster: Cluster, namespace: string, signal: AbortSignal): History {
+  /** Also of a node, when one is named. */
+  static watch(cluster: Cluster, { namespace, node }: Watched, signal: AbortSignal): History {
     const history = new History();
-    const started = performance.now();
-    for (const [kind, api, plural] of KINDS) {
-      const hear = (text: string): void => history.#hear(kind, text, (performance.now() - started) / 1000);
-      cluster.api.watch(`${api}/namespaces/${namespace}/${plural}?watch=1&resourceVersion=0`, hear, signal).catch((thrown: Error) => {
+    const paths = KINDS.map(([kind, api, plural]) => [kind, `${api}/namespaces/${namespace}/${plural}?`] as const);
+    const ofNode = node === undefined ? [] : [['Node', `/api/v1/nodes?fieldSelector=metadata.name=${node}&`] as const];
+    for (const [kind, path] of [...paths, ...ofNode]) {
+      const hear = (text: string): void => history.#hear(kind, text);
+      cluster.api.watch(`${path}watch=1&resourceVersion=0`, hear, signal).catch((thrown: Error) => {
         history.#failure ??= thrown;
       });
     }
     return history;
   }
 
+  /** What was seen otherwise. It has no revision, so it comes neither before nor after anything else. */
+  tell(texts: readonly string[]): void {
+    for (const text of texts) this.#add({ text, revision: Number.NaN, seconds: this.#seconds() });
+  }
+
   /** The first time that each was seen. */
   get facts(): readonly Fact[] {
     return [...this.#seen.values()];
-  }
-
-  get changes(): readonly Change[] {
-    return this.#changes;
-  }
-
-  has(fact: string): boolean {
-    return this.#seen.has(fact);
   }
 
   async whenSeen(facts: readonly string[], signal?: AbortSignal): Promise<void> {
@@ -55,12 +59,18 @@ export class History {
     return this.#failure === null ? null : this.#failure.message;
   }
 
-  #hear(kind: string, text: string, seconds: number): void {
+  #seconds(): number {
+    return (performance.now() - this.#started) / 1000;
+  }
+
+  #add(fact: Fact): void {
+    if (!this.#seen.has(fact.text)) this.#seen.set(fact.text, fact);
+  }
+
+  #hear(kind: string, text: string): void {
     const { type, object } = JSON.parse(text) as Pick<Change, 'object'> & { readonly type: string };
     if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') return;
     const revision = Number((object.metadata as { readonly resourceVersion?: string }).resourceVersion);
-    const change = { type, kind, object, revision, seconds } as const;
-    this.#changes.push(change);
-    for (const fact of factsOf(change, this.roles)) if (!this.#seen.has(fact.text)) this.#seen.set(fact.text, fact);
+    for (const fact of factsOf({ type, kind, object, revision, seconds: this.#seconds() }, this.roles)) this.#add(fact);
   }
 }

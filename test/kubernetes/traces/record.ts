@@ -1,17 +1,18 @@
 import { parseArgs } from 'node:util';
-import { type Cluster, startCluster } from '../cluster/cluster.ts';
 import { buildFacility, whyNoNamespaces } from '../cluster/facility.ts';
-import { recordedOn } from '../scenario/notes.ts';
-import { TRACE_CLUSTER } from './cluster.ts';
 import { inParallel } from '../cluster/in-parallel.ts';
+import { recordedOn } from '../scenario/notes.ts';
+import { isLasting } from './facts.ts';
 import { play } from './play.ts';
-import { type Played, reduce } from './reduce.ts';
+import { type Played, contradictions, reduce } from './reduce.ts';
 import { type Scenario, readScenario, scenarioNames } from './scenario.ts';
-import { storeTrace } from './store.ts';
+import { SPARE_NODES, type Stage, startStage } from './stage.ts';
+import { storeTrace, storedTrace } from './store.ts';
 
 const USAGE = `npm run traces:record                          plays every scenario on a real Kubernetes and stores what they have in common
 npm run traces:record -- job-crash job-oom     only these
 npm run traces:record -- --times=10            so often each, at least 5; half of the plays have all others beside them
+npm run traces:record -- --check               stores nothing, and says where plays contradict what is stored; once each, or --times
 `;
 const LEAST_TIMES = 5;
 /** Plays at the same moment: quiet first, and then under load. */
@@ -20,6 +21,7 @@ const [QUIET, BUSY] = [4, 16];
 interface Wish {
   readonly names: readonly string[];
   readonly times: number;
+  readonly isCheck: boolean;
 }
 
 async function main(args: readonly string[]): Promise<number> {
@@ -36,62 +38,92 @@ async function main(args: readonly string[]): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort(new Error(`${signal} came`)));
   try {
-    await using cluster = await startCluster({ ...TRACE_CLUSTER, signal: stop.signal });
-    return (await record(cluster, wish, stop.signal)) ? 0 : 1;
+    await using stage = await startStage(stop.signal);
+    return (await record(stage, wish, stop.signal)) ? 0 : 1;
   } catch (thrown) {
-    process.stderr.write(`error: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    process.stderr.write(`error: ${messageOf(thrown)}\n`);
     return stop.signal.aborted ? 130 : 1;
   }
 }
 
 function wishOf(args: readonly string[]): Wish | string {
   try {
-    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: { times: { type: 'string' } } });
-    const [times, known] = [Number(values.times ?? LEAST_TIMES), scenarioNames()];
+    const options = { times: { type: 'string' }, check: { type: 'boolean', default: false } } as const;
+    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
+    const least = values.check ? 1 : LEAST_TIMES;
+    const [times, known] = [Number(values.times ?? least), scenarioNames()];
     const unknown = positionals.filter((name) => !known.includes(name));
     if (unknown.length > 0) return `error: there is no scenario ${unknown.join(', ')}; there are ${known.join(', ')}\n`;
-    if (!Number.isInteger(times) || times < LEAST_TIMES)
-      return `error: --times=${values.times}: a history races, so play it at least ${LEAST_TIMES} times\n`;
-    return { names: positionals.length > 0 ? positionals : known, times };
+    if (!Number.isInteger(times) || times < least)
+      return `error: --times=${values.times}: a history races, so play it at least ${least} times\n`;
+    return { names: positionals.length > 0 ? positionals : known, times, isCheck: values.check };
   } catch (thrown) {
-    return `error: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`;
+    return `error: ${messageOf(thrown)}\n`;
   }
 }
 
 /** False when a play failed, or a scenario names an order that did not hold: then its trace stays as it was. */
-async function record(cluster: Cluster, { names, times }: Wish, signal: AbortSignal): Promise<boolean> {
-  const scenarios = names.map(readScenario);
-  const plays = new Map(scenarios.map(({ name }) => [name, [] as Played[]]));
-  const failed = new Map<string, unknown>();
-  const playOnce = async ([scenario, time]: readonly [Scenario, number]): Promise<void> => {
-    try {
-      const history = await play(cluster, scenario, { namespace: `${scenario.name}-${time}`, signal });
-      plays.get(scenario.name)?.push({ facts: history.facts, roles: history.roles.all });
-      process.stderr.write(`${scenario.name}, ${time} of ${times}\n`);
-    } catch (thrown) {
-      signal.throwIfAborted();
-      failed.set(scenario.name, thrown);
-    }
+async function record(stage: Stage, wish: Wish, signal: AbortSignal): Promise<boolean> {
+  const on = await recordedOn(stage.cluster);
+  const finish = (scenario: Scenario, plays: readonly Played[]): void => {
+    if (wish.isCheck) compare(scenario.name, plays);
+    else storeTrace(scenario.name, { recordedOn: on, ...reduce(scenario, plays) });
   };
-  const half = Math.floor(times / 2);
-  await inParallel(rounds(scenarios, 1, half), QUIET, playOnce);
-  await inParallel(rounds(scenarios, half + 1, times), BUSY, playOnce);
-  const on = await recordedOn(cluster);
-  for (const scenario of scenarios.filter(({ name }) => !failed.has(name))) {
-    try {
-      storeTrace(scenario.name, { recordedOn: on, ...reduce(scenario, plays.get(scenario.name) ?? []) });
-    } catch (thrown) {
-      failed.set(scenario.name, thrown);
-    }
-  }
-  for (const [name, thrown] of failed)
-    process.stderr.write(`error: ${name}: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+  const failed = await playAll(stage, wish, { finish, signal });
+  for (const [name, thrown] of failed) process.stderr.write(`error: ${name}: ${messageOf(thrown)}\n`);
   return failed.size === 0;
 }
 
-function rounds(scenarios: readonly Scenario[], from: number, to: number): readonly (readonly [Scenario, number])[] {
-  const times = Array.from({ length: to - from + 1 }, (_, index) => from + index);
-  return times.flatMap((time) => scenarios.map((scenario) => [scenario, time] as const));
+function compare(name: string, plays: readonly Played[]): void {
+  const trace = storedTrace(name);
+  if (trace === null) throw new Error('it was never recorded');
+  const found = plays.flatMap((each) => contradictions(trace, each));
+  if (found.length > 0) throw new Error(`otherwise than stored:\n  ${[...new Set(found)].join('\n  ')}`);
+}
+
+interface PlayAll {
+  /** What is done with the plays of a scenario once it has all of them: whoever is interrupted later has it. */
+  readonly finish: (scenario: Scenario, plays: readonly Played[]) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Gives what failed, by the scenario's name. */
+async function playAll(stage: Stage, { names, times, isCheck }: Wish, { finish, signal }: PlayAll): Promise<ReadonlyMap<string, unknown>> {
+  const scenarios = names.map(readScenario);
+  const plays = new Map(names.map((name) => [name, [] as Played[]]));
+  const failed = new Map<string, unknown>();
+  const playOnce = async ([scenario, time]: readonly [Scenario, number]): Promise<void> => {
+    const { name } = scenario;
+    if (failed.has(name)) return;
+    try {
+      // Whoever looks too early sees too little.
+      const alsoUntil = isCheck ? (storedTrace(name)?.always ?? []).filter(isLasting) : [];
+      const { facts, roles } = await play(stage, scenario, { namespace: `${name}-${time}`, alsoUntil, signal });
+      const own = [...(plays.get(name) ?? []), { facts, roles: roles.all }];
+      plays.set(name, own);
+      process.stderr.write(`${name}, ${time} of ${times}\n`);
+      if (own.length === times) finish(scenario, own);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      failed.set(name, thrown);
+      process.stderr.write(`${name}, ${time} of ${times}: failed\n`);
+    }
+  };
+  const playTimes = async (from: number, to: number, most: number): Promise<void> => {
+    const rounds = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+    const all = rounds.flatMap((time) => scenarios.map((scenario) => [scenario, time] as const));
+    // Those with a node of their own wait for one, and would keep the others waiting.
+    const [own, shared] = [all.filter(([{ ownNode }]) => ownNode), all.filter(([{ ownNode }]) => !ownNode)];
+    await Promise.all([inParallel(own, SPARE_NODES, playOnce), inParallel(shared, most, playOnce)]);
+  };
+  const half = Math.floor(times / 2);
+  await playTimes(1, half, QUIET);
+  await playTimes(half + 1, times, BUSY);
+  return failed;
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 process.exitCode = await main(process.argv.slice(2));
