@@ -108,7 +108,8 @@ async function fetchFiles(
   { copy, manifest }: RemoteCheckpoint,
   options: FetchCopyOptions & { readonly placed: ReadonlySet<string> },
 ): Promise<number> {
-  const { remote, stop, limit, parallel, onProgress, placed } = options;
+  const { remote, stop, limit, onProgress, placed } = options;
+  const parallel = Math.min(options.parallel, limit.mostTransfers);
   const slots = new Slots(parallel);
   const blocks = new BlockPool();
   const total = manifest.files.reduce((sum, { size }) => sum + size, 0);

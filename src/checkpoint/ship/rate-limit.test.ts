@@ -24,6 +24,15 @@ describe('limitRate', () => {
     await all;
   });
 
+  it.each([
+    [16 * 1024, 1],
+    [64 * 1024, 1],
+    [512 * 1024, 8],
+    [MIB, 16],
+  ])('of %i bytes a second is for %i transfers at most: none gets so little that it is given up', (rate, most) => {
+    expect(limitRate(rate, new VirtualClock()).mostTransfers).toBe(most);
+  });
+
   it('ends a wait when the signal aborts', async () => {
     const clock = new VirtualClock();
     const stop = new AbortController();

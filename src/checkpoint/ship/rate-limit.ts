@@ -4,6 +4,8 @@ import type { Clock } from '../../core/clock.ts';
 export interface RateLimit {
   /** How many bytes to ask for at a time, so that everybody who waits gets a turn soon. */
   readonly chunkBytes: number;
+  /** More transfers at a time would each be so slow that stores, and our own deadlines, take them for dead. */
+  readonly mostTransfers: number;
   /** Resolves when this many bytes may go. */
   take(bytes: number, signal: AbortSignal): Promise<void>;
 }
@@ -13,8 +15,10 @@ const LARGEST_CHUNK = 1024 * 1024;
 const SMALLEST_CHUNK = 16 * 1024;
 /** Turns a second at the full rate. */
 const TURNS = 32;
+/** Several times what the slowest link has that a request is waited for on. */
+const SLOWEST_TRANSFER = 64 * 1024;
 
-export const UNLIMITED: RateLimit = { chunkBytes: LARGEST_CHUNK, take: () => Promise.resolve() };
+export const UNLIMITED: RateLimit = { chunkBytes: LARGEST_CHUNK, mostTransfers: Infinity, take: () => Promise.resolve() };
 
 /** A token bucket that holds a quarter of a second: short bursts pass, the mean never exceeds the rate. */
 export function limitRate(bytesPerSecond: number, clock: Clock): RateLimit {
@@ -23,6 +27,7 @@ export function limitRate(bytesPerSecond: number, clock: Clock): RateLimit {
   let filledAt = clock.monotonic() as number;
   return {
     chunkBytes: Math.max(SMALLEST_CHUNK, Math.min(LARGEST_CHUNK, Math.floor(bytesPerSecond / TURNS))),
+    mostTransfers: Math.max(1, Math.floor(bytesPerSecond / SLOWEST_TRANSFER)),
     async take(bytes, signal) {
       const now = clock.monotonic();
       tokens = Math.min(capacity, tokens + ((now - filledAt) * bytesPerSecond) / 1000);

@@ -16,8 +16,10 @@ import { checkSource, openSource } from './source.ts';
 const MAX_RESTARTS = 3;
 
 /** Sends what is not there yet; how many bytes that were. */
-export async function shipFiles(checkpoint: SealedCheckpoint, options: ShipOptions & { readonly copy: CopyPlace }): Promise<number> {
-  const { remote, stop, parallel, copy } = options;
+export async function shipFiles(checkpoint: SealedCheckpoint, wishes: ShipOptions & { readonly copy: CopyPlace }): Promise<number> {
+  const parallel = Math.min(wishes.parallel, wishes.limit.mostTransfers);
+  const options = { ...wishes, parallel };
+  const { remote, stop, copy } = options;
   const { name, manifest } = checkpoint;
   const present = new Map<string, number>();
   for (const prefix of copy.kind === 'directory' ? [`${copy.name}/`] : manifest.files.map(({ path }) => path)) {
