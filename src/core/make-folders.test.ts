@@ -2,7 +2,7 @@ import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tempFolder } from '../../test/support/temp-folder.ts';
-import { makeFolders } from './make-folders.ts';
+import { makeFolders, makeLastingFolders } from './make-folders.ts';
 
 let folder: ReturnType<typeof tempFolder>;
 beforeEach(() => {
@@ -45,5 +45,15 @@ describe('making folders', () => {
 
   it.skipIf(!existsSync('/proc/self'))('comes back where nothing can be made', () => {
     expect(['/proc/holdfast', '/proc/holdfast/x/y'].map(codeOf)).toEqual(['ENOENT', 'ENOENT']);
+  });
+
+  it('that shall last syncs every folder in which it has made one, and no other', () => {
+    const synced: string[] = [];
+    makeLastingFolders(join(folder.path, 'a/b/c'), (path) => synced.push(path));
+    expect(synced).toEqual([join(folder.path, 'a/b'), join(folder.path, 'a'), folder.path]);
+    makeLastingFolders(join(folder.path, 'a/b/c'), (path) => synced.push(path));
+    expect(synced).toHaveLength(3);
+    makeLastingFolders(join(folder.path, 'd'));
+    expect(existsSync(join(folder.path, 'd'))).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { systemCode } from './errors.ts';
 
@@ -17,6 +17,30 @@ export function makeFolders(path: string, mode = 0o777): void {
     } catch (thrown) {
       if (systemCode(thrown) !== 'ENOENT' || tries === TRIES) throw thrown;
     }
+  }
+}
+
+/** The same; what was made is in the folder above it for good when this returns: a power cut must not take a whole run along. */
+export function makeLastingFolders(path: string, sync: (folder: string) => void = syncFolder): void {
+  const missing: string[] = [];
+  for (let at = resolve(path); !isFolder(at) && at !== dirname(at); at = dirname(at)) missing.push(at);
+  makeFolders(path);
+  for (const made of missing) sync(dirname(made));
+}
+
+/** Folders that cannot be opened to be read, and file systems that cannot sync any. */
+const CANNOT_SYNC: ReadonlySet<string | null> = new Set(['EACCES', 'EPERM', 'EINVAL', 'ENOTSUP', 'EROFS']);
+
+function syncFolder(path: string): void {
+  try {
+    const folder = openSync(path, 'r');
+    try {
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
+    }
+  } catch (thrown) {
+    if (!CANNOT_SYNC.has(systemCode(thrown))) throw thrown;
   }
 }
 

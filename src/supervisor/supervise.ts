@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { openRun } from '../checkpoint/store/store.ts';
 import { isCode, storeError } from '../checkpoint/store/store-error.ts';
 import type { Clock } from '../core/clock.ts';
-import { makeFolders } from '../core/make-folders.ts';
+import { makeLastingFolders } from '../core/make-folders.ts';
 import type { Rng } from '../core/rng.ts';
 import { exitOfRun } from '../domain/exit-contract.ts';
 import type { Notice } from '../domain/notice.ts';
@@ -170,7 +170,7 @@ async function liveOn(lives: Lives): Promise<number> {
 
 function makeFolder(dir: string): void {
   try {
-    makeFolders(dir);
+    makeLastingFolders(dir);
   } catch (thrown) {
     // What lies there instead is told by whoever opens it.
     if (!isCode(thrown, 'EEXIST', 'ENOTDIR')) throw storeError(thrown, 'make the run’s folder', dir);

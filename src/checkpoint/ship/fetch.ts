@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import type { ErrorCode } from '../../core/error-codes.ts';
 import { HoldfastError } from '../../core/errors.ts';
+import { makeLastingFolders } from '../../core/make-folders.ts';
 import { printable } from '../../core/printable.ts';
 import { type OpenStore, openRun, readRun, type Store } from '../store/store.ts';
 import { isCode, storeError } from '../store/store-error.ts';
@@ -108,20 +108,9 @@ function openFolder(folder: string, run: string): OpenStore {
 
 function makeFolder(folder: string): void {
   try {
-    makeFolders(folder);
+    makeLastingFolders(folder);
   } catch (thrown) {
     // A file in the way is told by who opens the folder.
     if (!isCode(thrown, 'EEXIST', 'ENOTDIR')) throw storeError(thrown, 'make', folder);
-  }
-}
-
-/** Step by step, because the runtime's own way calls a volume that cannot be written a folder that is not there. */
-function makeFolders(folder: string): void {
-  try {
-    mkdirSync(folder);
-  } catch (thrown) {
-    if (!isCode(thrown, 'ENOENT') || dirname(folder) === folder) throw thrown;
-    makeFolders(dirname(folder));
-    mkdirSync(folder);
   }
 }
