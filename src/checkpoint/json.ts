@@ -25,8 +25,7 @@ const SHAPES = 4096;
 
 /** Parses JSON that comes from a stranger: bounded in length, depth and number of values before anything is built. */
 export function parseJson(text: string): ParsedJson {
-  if (text.length > LIMITS.documentBytes) return tooMuch(`${text.length} characters, at most ${LIMITS.documentBytes} are read`);
-  const excess = measure(text);
+  const excess = beyondLimits(text);
   if (excess !== null) return tooMuch(excess);
   // The bytes that the text was made of are not needed any more.
   if (text.length > LONG_TEXT) relieveMemory();
@@ -35,6 +34,11 @@ export function parseJson(text: string): ParsedJson {
   } catch (thrown) {
     return { ok: false, limit: false, reason: thrown instanceof Error ? thrown.message : String(thrown) };
   }
+}
+
+/** Why a document is not parsed, however right it is; null when it is. Whoever writes one that must be read again asks before. */
+export function beyondLimits(text: string): string | null {
+  return text.length > LIMITS.documentBytes ? `${text.length} characters, at most ${LIMITS.documentBytes} are read` : measure(text);
 }
 
 /** What is beyond the limits, or null. */

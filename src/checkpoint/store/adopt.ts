@@ -13,7 +13,7 @@ import type { Sealed } from './commit.ts';
 import { removeTree } from './delete-tree.ts';
 import { rememberSealed } from './last-good-cache.ts';
 import { at, STAGED_MANIFEST } from './layout.ts';
-import { formatManifest, type Manifest, MANIFEST_SCHEMA, type SealedFile } from './manifest.ts';
+import { formatReadable, type Manifest, MANIFEST_SCHEMA, type SealedFile } from './manifest.ts';
 import { assertNamesFree, type BegunMove, findBegunMove, liesElsewhere, moveIn } from './move-in.ts';
 import { readManifestFile } from './read-seals.ts';
 import { markOwner, sweepStaging } from './save-owner.ts';
@@ -240,7 +240,7 @@ function renameManifest(store: OpenStore, place: Place, manifest: Manifest): boo
   try {
     fs.mkdir(folder);
     markOwner(store, folder);
-    fs.writeFile(staged, formatManifest(manifest));
+    fs.writeFile(staged, formatReadable(manifest, place.path));
     fs.fsyncFile(staged);
     if (isFenced(store, manifest.attempt)) return false;
     fs.rename(staged, place.manifestFile);

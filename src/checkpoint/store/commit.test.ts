@@ -1,11 +1,12 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { seal, stagedSave, testRun } from '../../../test/support/sealed-run.ts';
 import { startAttempt } from './attempt.ts';
 import { commitSave } from './commit.ts';
 import { type DurableFs, realFs } from './durable-fs.ts';
-import { parseManifest, sha256 } from './manifest.ts';
+import { PART_BYTES, parseManifest, sha256 } from './manifest.ts';
+import { formatReceipt, RECEIPT_SCHEMA } from './receipt.ts';
 import { beginSave, writeReceipt } from './save.ts';
 import { openRun, readRun } from './store.ts';
 
@@ -33,6 +34,25 @@ describe('a save', () => {
   it('leaves no staging behind', async () => {
     using run = testRun();
     await seal(run.store, await startAttempt(run.store, { gang: 'g' }), { step: 1 });
+    expect(readdirSync(join(run.path, '.holdfast/attempts/1/staging'))).toEqual([]);
+  });
+
+  it('is refused when its manifest would be larger than is read: a seal that nobody can read is none', { timeout: 180_000 }, async () => {
+    using run = testRun();
+    const attempt = await startAttempt(run.store, { gang: 'g' });
+    await seal(run.store, attempt, { step: 1 });
+    const staged = await stagedSave(run.store, attempt, { step: 2, worldSize: 2 });
+    const { data, folder, ...identity } = staged;
+    // Each receipt alone can be read; together they are a manifest that cannot.
+    const crc32c = Array.from({ length: 950_000 }, () => '00000000');
+    const size = crc32c.length * PART_BYTES;
+    for (const rank of [0, 1]) {
+      truncateSync(join(data, `shard-${rank}`), size);
+      const files = [{ path: `shard-${rank}`, size, crc32c }];
+      writeFileSync(join(folder, 'receipts', `rank-${rank}.json`), formatReceipt({ schema: RECEIPT_SCHEMA, ...identity, rank, files }));
+    }
+    expect(() => commitSave(run.store, staged)).toThrow(expect.objectContaining({ code: 'CHECKPOINT_NOT_SEALABLE' }));
+    expect(readdirSync(run.path)).toEqual(['.holdfast', 'step-1']);
     expect(readdirSync(join(run.path, '.holdfast/attempts/1/staging'))).toEqual([]);
   });
 

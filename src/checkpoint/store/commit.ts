@@ -5,7 +5,7 @@ import { fencedError, isFenced } from './attempt.ts';
 import type { DurableFs } from './durable-fs.ts';
 import { rememberSealed } from './last-good-cache.ts';
 import { MANIFEST_NAME } from './layout.ts';
-import { formatManifest, type Manifest, MANIFEST_SCHEMA, type SealedFile, sha256 } from './manifest.ts';
+import { formatReadable, type Manifest, MANIFEST_SCHEMA, type SealedFile, sha256 } from './manifest.ts';
 import { parseReceipt, type Receipt, receiptName } from './receipt.ts';
 import { abandonSave, type Save, whyLost } from './save.ts';
 import type { OpenStore } from './store.ts';
@@ -39,7 +39,7 @@ export function commitSave(store: OpenStore, save: Save): Sealed {
     holdAgainstDisk(store, save, files);
     manifest = manifestOf(store, save, receipts, files);
     const manifestFile = join(data, MANIFEST_NAME);
-    fs.writeFile(manifestFile, formatManifest(manifest));
+    fs.writeFile(manifestFile, formatReadable(manifest, data));
     fs.fsyncFile(manifestFile);
     fs.fsyncFolder(data);
     // The rename alone decides. This look only helps where a mount answers from a stale cache.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatManifest, type Manifest, MANIFEST_SCHEMA, PART_BYTES, parseManifest, sha256 } from './manifest.ts';
+import { formatManifest, formatReadable, type Manifest, MANIFEST_SCHEMA, PART_BYTES, parseManifest, sha256 } from './manifest.ts';
 import { formatReceipt, parseReceipt, type Receipt, RECEIPT_SCHEMA } from './receipt.ts';
 
 const MANIFEST: Manifest = {
@@ -20,6 +20,35 @@ const MANIFEST: Manifest = {
   ],
   files: [{ path: 'model/shard-0.pt', size: PART_BYTES + 1, crc32c: ['00000000', 'ffffffff'] }],
 };
+
+describe('a manifest that is about to seal', () => {
+  it('is written as any other where it will be read', () => {
+    expect(formatReadable(MANIFEST, 'step-1')).toBe(formatManifest(MANIFEST));
+  });
+
+  it.each<[string, Partial<Manifest>, RegExp]>([
+    [
+      'files',
+      { files: Array.from({ length: 500_001 }, (_, n) => ({ path: `${n}`, size: 0, crc32c: [] })) },
+      /would name 500001 files, at most 500000/,
+    ],
+    [
+      'bytes',
+      { files: Array.from({ length: 9 }, (_, n) => ({ path: `${n}${'é'.repeat(2_000_000)}`, size: 0, crc32c: [] })) },
+      /would have \d+ bytes/,
+    ],
+    [
+      'checksums',
+      { files: [{ path: 'a', size: 1, crc32c: Array.from({ length: 1_900_000 }, () => '00000000') }] },
+      /more values than are read/,
+    ],
+  ])('is refused with more %s than are read', (_, change, message) => {
+    const refused = (): string => formatReadable({ ...MANIFEST, ...change }, '/runs/a/step-1');
+    expect(refused).toThrow(
+      expect.objectContaining({ code: 'CHECKPOINT_NOT_SEALABLE', message: expect.stringMatching(message) as string }),
+    );
+  });
+});
 
 /** A manifest with something else in it, sealed with the right digest as an attacker would. */
 function withChange(change: Record<string, unknown>): string {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { excerpt } from '../../core/printable.ts';
-import { isArray, isObject, type Json, type JsonObject, parseJson } from '../json.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import { excerpt, printable } from '../../core/printable.ts';
+import { beyondLimits, isArray, isObject, type Json, type JsonObject, parseJson } from '../json.ts';
 import { LIMITS } from '../limits.ts';
 import { MANIFEST_NAME } from './layout.ts';
 import { pathProblem } from './relative-path.ts';
@@ -70,6 +71,25 @@ export function formatManifest(manifest: Manifest): string {
   const lines = Object.entries(head).map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`);
   const body = `{${lines.join(',\n')},\n"files":[${files.map((file) => `\n${JSON.stringify(file)}`).join(',')}]`;
   return `${body},\n"sha256":"${sha256(body)}"}\n`;
+}
+
+/** The same for a seal that is about to be made: one that nobody would read is refused. */
+export function formatReadable(manifest: Manifest, path: string): string {
+  const { files } = manifest;
+  if (files.length > LIMITS.treeEntries) throw tooLarge(path, `would name ${files.length} files, at most ${LIMITS.treeEntries} are read`);
+  const text = formatManifest(manifest);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > LIMITS.documentBytes) throw tooLarge(path, `would have ${bytes} bytes, at most ${LIMITS.documentBytes} are read`);
+  const excess = beyondLimits(text);
+  if (excess !== null) throw tooLarge(path, `would have ${excess}`);
+  return text;
+}
+
+function tooLarge(path: string, problem: string): HoldfastError {
+  return new HoldfastError('CHECKPOINT_NOT_SEALABLE', {
+    message: `${printable(path)} is too large for one seal: its manifest ${problem}`,
+    hint: 'Every file, and every 8 MiB of one, has its place in the manifest. Save fewer files, or a smaller state.',
+  });
 }
 
 export function sha256(text: string | Uint8Array): string {
