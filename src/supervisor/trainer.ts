@@ -64,9 +64,12 @@ export class Trainer {
     return { root: this.pid, mark: `${MARK_NAME}=${this.#mark}` };
   }
 
-  /** Signals the trainer's own process alone; what it started it tells as it always does. */
+  /**
+   * Signals the trainer's own process alone; what it started it tells as it always does. SIGINT goes to its whole group, as from a terminal: a shell
+   * in front counts on that, and only waits for what it has started.
+   */
   tell(signal: NodeJS.Signals): void {
-    if (this.#end === null) send(this.pid, signal);
+    if (this.#end === null) send(signal === 'SIGINT' ? -this.pid : this.pid, signal);
   }
 
   /** Whether the trainer's own process has a handler for the signal; false where nobody can tell. Without one most signals would kill it. */

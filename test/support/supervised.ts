@@ -8,23 +8,17 @@ import { LAUNCHER, ROOT } from './run-process.ts';
 
 const TRAINER = join(ROOT, 'test/support/trainers/trainer.py');
 
-export type Manner = 'exits' | 'ignores' | 'dies' | 'hangs' | 'daemons' | 'fails' | 'killed' | 'lingers';
+type Manner = 'exits' | 'ignores' | 'dies' | 'hangs' | 'fails' | 'lingers';
 
 interface TrainerOptions {
   readonly steps?: number;
-  readonly through?: 'direct' | 'shell';
   /** A file that tells it, by being there, that it is done. */
   readonly until?: string;
 }
 
-/** The command line of the test trainer, by itself or behind a shell that does not pass signals on. */
-export function trainerCommand(
-  manner: Manner,
-  kind: 'sdk' | 'bare',
-  { steps = 1_000_000, through = 'direct', until = '' }: TrainerOptions = {},
-): string[] {
-  const command = ['python3', TRAINER, manner, kind, String(steps), until];
-  return through === 'direct' ? command : ['sh', '-c', `"$@"; exit $?`, 'sh', ...command];
+/** The command line of the test trainer. */
+export function trainerCommand(manner: Manner, kind: 'sdk' | 'bare', { steps = 1_000_000, until = '' }: TrainerOptions = {}): string[] {
+  return ['python3', TRAINER, manner, kind, String(steps), until];
 }
 
 /** False also for one that has ended and that nobody has asked for yet. */

@@ -31,26 +31,10 @@ def on_sigterm(*_):
     wait_for_ever()
 
 
-def leave_daemon():
-    """A process of a session of its own, whose parent ends: nobody's child."""
-    read_end, write_end = os.pipe()
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            os.write(write_end, str(os.getpid()).encode())
-            wait_for_ever()
-        os._exit(0)
-    os.wait()
-    say("daemon", os.read(read_end, 20).decode())
-
-
 if MANNER in ("exits", "hangs"):
     signal.signal(signal.SIGTERM, on_sigterm)
 if MANNER == "ignores":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-if MANNER == "daemons":
-    leave_daemon()
 
 state = {"sum": 0}
 start = 0
@@ -75,8 +59,6 @@ for step in range(start, TOTAL):
         wait_for_ever()
     if step == start + 5 and MANNER == "fails":
         sys.exit(9)
-    if step == start + 5 and MANNER == "killed":
-        os.kill(os.getpid(), signal.SIGKILL)
 if run is not None:
     run.finish()
 say("finished", state["sum"])

@@ -1,0 +1,190 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
+import { readRun } from '../../../src/checkpoint/store/store.ts';
+import { parseTerminationMessage, type TerminationMessage } from '../../../src/domain/termination-message.ts';
+import type { EventKind, EventOf } from '../../../src/ledger/events.ts';
+import { readLedger } from '../../../src/ledger/reader.ts';
+import { MemoryLimit } from '../memory-limit.ts';
+import { ROOT } from '../run-process.ts';
+import type { Slots } from '../slots.ts';
+import { isAlive, Supervised } from '../supervised.ts';
+import { tempFolder } from '../temp-folder.ts';
+import { type Cell, graceOf, isEnding } from './cells.ts';
+import type { Outcome } from './expected.ts';
+import { openSource } from './notices.ts';
+
+const TRAINER = join(ROOT, 'test/support/trainers/contract.py');
+/** The step that the trainer saves by itself, before anything happens. */
+const FIRST_STEP = 3;
+const RANKS = { direct: 1, shell: 1, torchrun: 2 } as const;
+/** Room for a training process that does not grow; and for Holdfast and a launcher that has torch loaded. */
+const TRAINER_BYTES = 96 * 2 ** 20;
+const CONTAINER_BYTES = 768 * 2 ** 20;
+
+/** A run that has ended, and what is left of it. */
+export interface Played extends Outcome {
+  /** How the process that Holdfast started has ended, as the ledger tells it; null: nobody has told. */
+  readonly trainer: string | null;
+  /** The notices in the ledger. */
+  readonly notices: readonly Pick<EventOf<'notice'>, 'cause' | 'terminating' | 'source'>[];
+  /** The reasons of the saves that were begun. */
+  readonly saves: readonly string[];
+  /** The last word: what it says where the ledger says the same; null: there is none. */
+  readonly message: Pick<TerminationMessage, 'provisional' | 'exitCode' | 'end' | 'cause' | 'flush' | 'lastGoodStep'> | null;
+  readonly lastGoodStep: number | null;
+  /** How many processes the kernel has killed for want of memory. */
+  readonly kills: number;
+  /** How many of the daemons that the trainer has left still live. */
+  readonly daemons: number;
+  /** What the same line, started again, goes on with; null where it was not tried. */
+  readonly next: number | null;
+  readonly printed: string;
+}
+
+interface Launch {
+  /** The launcher and its options, where there is one. */
+  readonly torchrun?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** How many runs may be starting at once; those that wait for their deadline do not count. */
+  readonly slots: Slots;
+}
+
+/** Plays one run of the matrix to its end. */
+export async function play(cell: Cell, launch: Launch): Promise<Played> {
+  const { manner, notice, isFirst } = cell;
+  using folder = tempFolder();
+  const place = placeIn(folder.path);
+  await using limit = makeLimit(manner);
+  await using source = await openSource(notice, place.annotations);
+  const run = await launch.slots.within(async () => {
+    const started = start(cell, launch, { place, limit, args: source?.args ?? [] });
+    await untilReady(started, cell);
+    if (source?.heard !== undefined) await started.line(source.heard);
+    return started;
+  });
+  source?.give(run, graceOf(cell));
+  if (manner === 'container') expose(run);
+  await letFinish(run, cell, place.until);
+  const first = { ...(await readRunOf(run, place)), kills: limit?.kills ?? 0, daemons: isFirst ? 0 : livingDaemons(run) };
+  if (manner !== 'container') return { ...first, next: null };
+  const again = { place: { ...place, meeting: `${place.meeting}-again` }, limit: null, args: [] };
+  return { ...first, next: await launch.slots.within(() => startOf(start({ ...cell, manner: 'dies' }, launch, again))) };
+}
+
+/** A trainer that nobody ends comes to its own end, after the save that an advice asks for, unless it dies of that. */
+async function letFinish(run: Supervised, { notice, manner }: Cell, until: string): Promise<void> {
+  if (isEnding(notice) || (notice !== 'none' && manner === 'ooms')) return;
+  if (notice !== 'none') await run.line(/sealed step/, 2);
+  run.letFinish(until);
+}
+
+/** What is left of a run when it has ended. */
+async function readRunOf(run: Supervised, { dir, message }: Place): Promise<Omit<Played, 'kills' | 'daemons' | 'next'>> {
+  const { code } = await run.ended;
+  const { signal } = await run.died;
+  const good = (await lastGood(readRun(dir))).checkpoint?.manifest.step ?? null;
+  return {
+    ...readOutcome(dir),
+    exitCode: code ?? 128 + (signal === null ? 0 : constants.signals[signal]),
+    sealed: good === null ? 'none' : good > FIRST_STEP ? 'later' : 'earlier',
+    message: readMessage(message),
+    lastGoodStep: good,
+    printed: run.printed,
+  };
+}
+
+/** Not for a run in a namespace of its own: there these numbers are others', and with its first process all of it has ended. */
+function livingDaemons(run: Supervised): number {
+  return [...run.printed.matchAll(/^daemon \d (\d+)$/gm)].filter(([, pid]) => isAlive(Number(pid))).length;
+}
+
+type Place = ReturnType<typeof placeIn>;
+
+function placeIn(folder: string) {
+  const path = (name: string): string => join(folder, name);
+  return { dir: path('run'), message: path('message'), until: path('until'), annotations: path('annotations'), meeting: path('meeting') };
+}
+
+function makeLimit(manner: Cell['manner']): MemoryLimit | null {
+  if (manner === 'ooms') return new MemoryLimit(TRAINER_BYTES);
+  return manner === 'container' ? new MemoryLimit(CONTAINER_BYTES) : null;
+}
+
+interface Around {
+  readonly place: Place;
+  readonly limit: MemoryLimit | null;
+  readonly args: readonly string[];
+}
+
+function start(cell: Cell, { torchrun = [], env = {} }: Launch, { place, limit, args }: Around): Supervised {
+  const { wrapper, kind, manner, isFirst } = cell;
+  const isDoomed = manner === 'container';
+  const command = { direct: ['python3'], shell: ['sh', '-c', '"$@"; exit $?', 'sh', 'python3'], torchrun }[wrapper];
+  const group = isDoomed ? '' : (limit?.path ?? '');
+  const trainer = [TRAINER, isDoomed ? 'ooms' : manner, kind, place.meeting, place.until, group];
+  return new Supervised({
+    args: ['--dir', place.dir, '--every', '1h', '--grace', `${graceOf(cell)}ms`, '--termination-log', place.message, ...args],
+    command: [...command, ...trainer],
+    isFirst,
+    env,
+    within: isDoomed ? within(limit?.path ?? '') : [],
+  });
+}
+
+/** All ranks train, and the first save is sealed. */
+async function untilReady(run: Supervised, { wrapper, kind }: Cell): Promise<void> {
+  for (let rank = 0; rank < RANKS[wrapper]; rank++) await run.line(new RegExp(`^ready ${rank}$`));
+  if (kind === 'sdk') await run.line(new RegExp(`sealed step ${FIRST_STEP} `));
+}
+
+/** Everything in the control group, Holdfast too. */
+const within = (group: string): readonly string[] => ['sh', '-c', 'echo 0 >"$0/cgroup.procs" && exec "$@"', group];
+
+/** Has the kernel take Holdfast first, whatever else it would take: with it goes the container. */
+function expose(run: Supervised): void {
+  const children = readFileSync(`/proc/${run.pid}/task/${run.pid}/children`, 'latin1').trim().split(' ');
+  for (const pid of children) writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
+}
+
+/** The step that a run goes on with, when it has come to its end. */
+async function startOf(run: Supervised): Promise<number> {
+  const { code, stdout } = await run.ended;
+  const step = /^start 0 (\d+)$/m.exec(stdout)?.[1];
+  if (code !== 0 || step === undefined) throw new Error(`the run that goes on ended with ${code}:\n${run.printed}`);
+  return Number(step);
+}
+
+/** What the ledger says of the first attempt. */
+function readOutcome(dir: string) {
+  const events = readLedger(dir).events.flatMap(({ attempt, event }) => (attempt === 1 ? [event] : []));
+  const all = <Kind extends EventKind>(kind: Kind) => events.flatMap((event) => (event.kind === kind ? [event as EventOf<Kind>] : []));
+  const one = <Kind extends EventKind>(kind: Kind): EventOf<Kind> | null => {
+    const [first = null, ...more] = all(kind);
+    if (more.length > 0) throw new Error(`the ledger has ${more.length + 1} events of the kind ${kind}`);
+    return first;
+  };
+  const [ended, end] = [one('trainer-ended'), one('attempt-ended')];
+  return {
+    end: (end?.end ?? null) as Outcome['end'],
+    cause: end?.cause ?? null,
+    flush: (one('flush-ended')?.outcome ?? null) as Outcome['flush'],
+    trainer: ended === null ? null : (ended.signal ?? `code ${ended.code}`),
+    notices: all('notice').map(({ cause, terminating, source }) => ({ cause, terminating, source })),
+    saves: all('save-started').map(({ reason }) => reason),
+  };
+}
+
+function readMessage(path: string): Played['message'] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+  const read = parseTerminationMessage(text);
+  if (!read.ok) throw new Error(`the termination message: ${read.reason}`);
+  const { provisional, exitCode, end, cause, flush, lastGoodStep } = read.value;
+  return { provisional, exitCode, end, cause, flush, lastGoodStep };
+}
