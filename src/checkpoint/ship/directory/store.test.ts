@@ -1,9 +1,11 @@
-import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../../test/support/temp-folder.ts';
 import { realClock } from '../../../core/clock.ts';
+import type { Written } from '../backend.ts';
 import { DirectoryStore } from './store.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -46,4 +48,50 @@ describe('a folder of copies', () => {
     const [removed] = await Promise.all([store.removeOldUploads(DAY_MS, new Set()), ...files.map((file) => unlink(file))]);
     expect(removed).toBe(0);
   });
+
+  it('is replaced by one at a time, also where one that was killed has left its lock', async () => {
+    using folder = tempFolder();
+    const stores = Array.from({ length: 6 }, () => storeIn(folder.path));
+    const [first] = stores;
+    let version = versionIn(await first?.create('a/note', Buffer.from('0')));
+    for (let round = 1; round <= 5; round++) {
+      leaveLock(folder.path, 'a/note');
+      const tries = await Promise.all(stores.map((store, index) => store.replace('a/note', Buffer.from(`${round}.${index}`), version)));
+      const written = tries.filter(({ isWritten }) => isWritten);
+      expect(written).toHaveLength(1);
+      version = versionIn(written[0]);
+    }
+  });
+
+  it('is listed whole while others replace something in it', async () => {
+    using folder = tempFolder();
+    const store = storeIn(folder.path);
+    let version = versionIn(await store.create('a/note', Buffer.from('0')));
+    for (let round = 1; round <= 20; round++) {
+      const [written, keys] = await Promise.all([store.replace('a/note', Buffer.from(`${round}`), version), keysIn(store)]);
+      expect(keys).toEqual(['a/note']);
+      version = versionIn(written);
+    }
+  });
 });
+
+async function keysIn(store: DirectoryStore): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for await (const { key } of store.list('')) keys.push(key);
+  return keys;
+}
+
+function versionIn(written: Written | undefined): string {
+  if (written?.isWritten !== true) throw new Error('it was not written');
+  return written.version;
+}
+
+/** What a process of another machine leaves that was killed two minutes ago. */
+function leaveLock(path: string, key: string): void {
+  const lock = join(path, '.holdfast/locks', `claim-${createHash('sha256').update(key).digest('hex').slice(0, 40)}`);
+  mkdirSync(lock, { recursive: true });
+  const owner = join(lock, 'owner.json');
+  writeFileSync(owner, '{"id":"gone","pid":1,"process":null}');
+  const twoMinutesAgo = Date.now() / 1000 - 120;
+  utimesSync(owner, twoMinutesAgo, twoMinutesAgo);
+}

@@ -1,12 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, type Dirent } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../../../core/clock.ts';
 import { crc32c } from '../../../core/checksums.ts';
 import { HoldfastError } from '../../../core/errors.ts';
+import { makeLastingFolders } from '../../../core/make-folders.ts';
 import { printable } from '../../../core/printable.ts';
 import { isCode, storeError } from '../../store/store-error.ts';
+import { openClaims } from '../claim/claims.ts';
 import { RequestFailure, UPLOAD_GONE } from '../failure.ts';
 import type { ListedObject, ObjectPlan, ObjectStore, PartBody, PlannedPart, RangeSink, StoredObject, Upload, Written } from '../backend.ts';
 
@@ -20,9 +22,12 @@ export interface DirectoryStoreOptions {
 /** Uploads in progress lie here, below the store's folder, each named after its key. */
 const UPLOADS = '.holdfast/uploads';
 const CHUNK = 1024 * 1024;
-/** A lock older than this belongs to a process that is gone. */
-const LOCK_STALE_MS = 60_000;
+/** Who replaces a small object holds a claim here meanwhile. */
+const LOCKS = '.holdfast/locks';
 const LOCK_PATIENCE_MS = 90_000;
+const LOCK_POLL_MS = 50;
+/** A small object that is on its way for so long was left by a process that is gone. */
+const SMALL_STALE_MS = 60_000;
 
 /** Objects as files below a folder: a mounted volume, a disk to carry away, and the plainest thing the conformance suite runs on. */
 export class DirectoryStore implements ObjectStore {
@@ -108,35 +113,34 @@ export class DirectoryStore implements ObjectStore {
     const path = join(this.#options.path, UPLOADS, nameOf(key));
     const { signal } = this.#options;
     const held = await this.#guard('begin to write', key, async () => {
-      await fs.mkdir(dirname(path), { recursive: true });
+      makeLastingFolders(dirname(path));
       return withFile(path, constants.O_RDWR | constants.O_CREAT, (file) => heldParts(file, plan, signal));
     });
     return {
       isOrdered: false,
       held,
       putPart: (part, body) => this.#guard('write', key, () => unlessGone(path, () => copyPart(path, part, body, signal))),
-      complete: () => this.#guard('finish', key, () => unlessGone(path, () => finish(path, this.#path(key), plan))),
+      complete: () => this.#guard('finish', key, () => unlessGone(path, () => finish(path, this.#path(key), plan, this.#options.path))),
     };
   }
 
   async *list(prefix: string): AsyncGenerator<ListedObject> {
-    const root = this.#options.path;
-    const entries = await this.#guard('list', prefix, async () => {
-      try {
-        return await fs.readdir(root, { recursive: true, withFileTypes: true });
-      } catch (thrown) {
-        if (isCode(thrown, 'ENOENT')) return [];
-        throw thrown;
-      }
-    });
-    for (const entry of entries) {
-      if (!entry.isFile()) continue;
-      const path = join(entry.parentPath, entry.name);
-      const key = path.slice(root.length).replace(/^\/+/, '');
-      if (!key.startsWith(prefix) || key.startsWith(`${UPLOADS}/`)) continue;
-      const size = await sizeOf(path);
+    for (const key of await this.#guard('list', prefix, () => this.#keysBelow(''))) {
+      if (!key.startsWith(prefix)) continue;
+      const size = await this.#guard('list', key, () => sizeOf(this.#path(key)));
       if (size !== null) yield { key, size };
     }
+  }
+
+  /** Folder by folder: one that another takes away meanwhile, as those of locks, has nothing in it and is no reason to see nothing of the rest. */
+  async #keysBelow(folder: string): Promise<readonly string[]> {
+    const keys: string[] = [];
+    for (const entry of await entriesIn(this.#path(folder))) {
+      const key = `${folder}${entry.name}`;
+      if (entry.isFile()) keys.push(key);
+      else if (entry.isDirectory() && key !== UPLOADS && key !== LOCKS) keys.push(...(await this.#keysBelow(`${key}/`)));
+    }
+    return keys;
   }
 
   async removeUploads(key: string): Promise<number> {
@@ -151,9 +155,9 @@ export class DirectoryStore implements ObjectStore {
       for (const name of await namesIn(folder)) {
         if (kept.has(name)) continue;
         const changedMs = await changeOf(join(folder, name));
-        // Only uploads are gone on with; a lock, or a small object on its way, that is this old was left by a process that was killed.
+        // Only uploads are gone on with; a small object on its way that is this old was left by a process that was killed.
         const isUpload = !name.includes('.');
-        const oldest = this.#options.clock.now() - (isUpload ? olderThanMs : Math.min(olderThanMs, LOCK_STALE_MS));
+        const oldest = this.#options.clock.now() - (isUpload ? olderThanMs : Math.min(olderThanMs, SMALL_STALE_MS));
         if (changedMs !== null && changedMs < oldest && (await removeFile(join(folder, name))) && isUpload) count++;
       }
       return count;
@@ -168,9 +172,9 @@ export class DirectoryStore implements ObjectStore {
 
   /** Writes a small object under a name of its own, for the one step that gives it its final name. */
   async #withTemporary(key: string, bytes: Uint8Array, use: (temporary: string) => Promise<void>): Promise<void> {
-    await fs.mkdir(dirname(this.#path(key)), { recursive: true });
+    makeLastingFolders(dirname(this.#path(key)));
     const temporary = join(this.#options.path, UPLOADS, `${nameOf(key)}.${randomUUID()}`);
-    await fs.mkdir(dirname(temporary), { recursive: true });
+    makeLastingFolders(dirname(temporary));
     try {
       await withFile(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, async (file) => {
         await file.writeFile(bytes);
@@ -186,18 +190,19 @@ export class DirectoryStore implements ObjectStore {
   /** Two who replace the same object take turns. */
   async #locked<T>(key: string, work: () => Promise<T>): Promise<T> {
     const { clock, signal, path } = this.#options;
-    const lock = join(path, UPLOADS, `${nameOf(key)}.lock`);
-    await fs.mkdir(dirname(lock), { recursive: true });
+    makeLastingFolders(dirname(join(path, LOCKS)));
+    const claims = openClaims(join(path, LOCKS), { clock, signal });
     const patience = clock.monotonic() + LOCK_PATIENCE_MS;
-    while (!(await tryLock(lock, clock))) {
+    let claim = claims.tryTake(key);
+    for (; claim === null; claim = claims.tryTake(key)) {
       if (clock.monotonic() > patience)
-        throw new HoldfastError('REMOTE_UNAVAILABLE', { message: `${printable(lock)} is held by another process` });
-      await clock.sleep(50, { signal });
+        throw new HoldfastError('REMOTE_UNAVAILABLE', { message: `${printable(this.#path(key))} is being replaced by another process` });
+      await clock.sleep(LOCK_POLL_MS, { signal });
     }
     try {
       return await work();
     } finally {
-      await fs.rm(lock, { force: true });
+      claim.release();
     }
   }
 
@@ -232,18 +237,6 @@ function versionOf(bytes: Uint8Array): string {
 
 function tooLarge(path: string, size: number, maxBytes: number): HoldfastError {
   return new HoldfastError('REMOTE_INVALID', { message: `${printable(path)} has ${size} bytes, at most ${maxBytes} are read` });
-}
-
-async function tryLock(lock: string, clock: Clock): Promise<boolean> {
-  try {
-    await (await fs.open(lock, 'wx')).close();
-    return true;
-  } catch (thrown) {
-    if (!isCode(thrown, 'EEXIST')) throw thrown;
-  }
-  const changedMs = await changeOf(lock);
-  if (changedMs !== null && clock.now() - changedMs > LOCK_STALE_MS) await fs.rm(lock, { force: true });
-  return false;
 }
 
 /** When it was last changed; null when another process has taken it away meanwhile. */
@@ -319,16 +312,16 @@ async function copyPart(path: string, part: PlannedPart, { file, limit, onBytes,
   throw new HoldfastError('CHECKSUM_MISMATCH', { message: `${printable(path)} does not hold what was copied into it` });
 }
 
-async function finish(path: string, final: string, { size }: ObjectPlan): Promise<void> {
+async function finish(path: string, final: string, { size }: ObjectPlan, root: string): Promise<void> {
   await withFile(path, constants.O_RDWR, async (file) => {
     // An earlier beginning may have been longer.
     await file.truncate(size);
     await file.sync();
   });
-  await fs.mkdir(dirname(final), { recursive: true });
+  makeLastingFolders(dirname(final));
   await fs.rename(path, final);
-  await syncFolder(dirname(final));
-  await syncFolder(dirname(dirname(final)));
+  // Also those above it: another process may have made them, and not come to its syncs.
+  for (let folder = dirname(final); folder.length >= root.length; folder = dirname(folder)) await syncFolder(folder);
 }
 
 async function syncFolder(path: string): Promise<void> {
@@ -356,10 +349,15 @@ async function removeFile(path: string): Promise<boolean> {
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {
+  return (await entriesIn(folder)).map(({ name }) => name);
+}
+
+/** Nothing where there is no such folder. */
+async function entriesIn(folder: string): Promise<readonly Dirent[]> {
   try {
-    return await fs.readdir(folder);
+    return await fs.readdir(folder, { withFileTypes: true });
   } catch (thrown) {
-    if (isCode(thrown, 'ENOENT')) return [];
+    if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return [];
     throw thrown;
   }
 }
