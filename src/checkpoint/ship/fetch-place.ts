@@ -4,6 +4,7 @@ import { printable } from '../../core/printable.ts';
 import { BESIDE_SUFFIX, MANIFEST_NAME } from '../store/layout.ts';
 import type { Manifest } from '../store/manifest.ts';
 import { readManifestFile } from '../store/read-seals.ts';
+import { renameIfFree } from '../store/rename-if-free.ts';
 import type { SealedCheckpoint } from '../store/scan.ts';
 import type { OpenStore } from '../store/store.ts';
 import { isCode } from '../store/store-error.ts';
@@ -108,28 +109,25 @@ export function putInPlace(
   fs.writeFile(manifestFile, text);
   fs.fsyncFile(manifestFile);
   for (const folder of foldersOf(manifest)) fs.fsyncFolder(join(data, folder));
-  if (kind === 'directory') {
-    refuseTaken(fs, join(path, name));
-    fs.rename(data, join(path, name));
-  } else {
+  const put = (from: string, to: string): void => {
+    if (!renameIfFree(fs, from, to)) throw appeared(to);
+  };
+  if (kind === 'directory') put(data, join(path, name));
+  else {
     for (const file of manifest.files) {
       const own = join(path, file.path);
       if (placed.has(file.path)) fs.fsyncFile(own);
-      else {
-        refuseTaken(fs, own);
-        fs.rename(join(data, file.path), own);
-      }
+      else put(join(data, file.path), own);
     }
     fs.fsyncFolder(path);
-    fs.rename(manifestFile, join(path, `${name}${BESIDE_SUFFIX}`));
+    put(manifestFile, join(path, `${name}${BESIDE_SUFFIX}`));
   }
   fs.fsyncFolder(path);
   removeStaging(fs, staging, kind);
 }
 
-function refuseTaken(fs: OpenStore['fs'], path: string): void {
-  if (fs.stat(path) === null) return;
-  throw new HoldfastError('NAME_TAKEN', {
+function appeared(path: string): HoldfastError {
+  return new HoldfastError('NAME_TAKEN', {
     message: `${printable(path)} appeared while the checkpoint was fetched`,
     hint: 'Nothing is ever replaced. Move it away and run the same command again: nothing is downloaded twice.',
   });

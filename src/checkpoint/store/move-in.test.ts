@@ -87,6 +87,31 @@ describe.each(SOURCES)('sealing %s from elsewhere into a run', (_, fixture, name
     }
   });
 
+  it('replaces nothing that another puts there at the same time, and is finished once that is gone', async () => {
+    const members = fixture === 'torch-zip-train' ? [name] : readdirSync(fixtureData(fixture)).filter((file) => file.startsWith(name));
+    for (const taken of [...members, `${name}.holdfast.json`]) {
+      using run = testRun();
+      await startAttempt(run.store, { gang: 'g' });
+      const home = elsewhere(run, fixture, name);
+      const before = bytesIn(home);
+      let syncs = 0;
+      const fs = {
+        ...realFs,
+        // The last sync of the folder it comes from is the one right before the files are moved.
+        fsyncFolder(folder: string) {
+          realFs.fsyncFolder(folder);
+          if (folder === home && existsSync(join(home, `${name}.holdfast.json`)) && syncs++ > 0)
+            writeFileSync(join(run.path, taken), 'somebody else’s');
+        },
+      };
+      await expect(adopt({ ...run.store, fs }, join(home, given[0]), { step: 100 })).rejects.toMatchObject({ code: 'NAME_TAKEN' });
+      expect(readFileSync(join(run.path, taken), 'utf8')).toBe('somebody else’s');
+      realFs.unlink(join(run.path, taken));
+      await adopt(run.store, join(home, name), { step: 100 });
+      expect(bytesIn(run.path)).toEqual(before);
+    }
+  });
+
   it('moves nothing when the manifest there is of another run', async () => {
     using run = testRun();
     using other = testRun();

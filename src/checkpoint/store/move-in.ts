@@ -5,6 +5,7 @@ import { printable } from '../../core/printable.ts';
 import { BESIDE_SUFFIX, MANIFEST_NAME, setOf } from './layout.ts';
 import type { Manifest, SealedFile } from './manifest.ts';
 import { besideSeal } from './read-seals.ts';
+import { renameIfFree } from './rename-if-free.ts';
 import { besideOthers, type Place } from './seal-place.ts';
 import type { OpenStore, Store } from './store.ts';
 import { storeError } from './store-error.ts';
@@ -57,9 +58,12 @@ function isFolderOf({ path: run }: Store, folder: string): boolean {
 /** Nothing in the run is ever replaced. */
 export function assertNamesFree({ fs, path: run }: Store, place: Place): void {
   const taken = namesOf(place).find((name) => fs.stat(join(run, name)) !== null);
-  if (taken === undefined) return;
-  throw new HoldfastError('NAME_TAKEN', {
-    message: `${printable(join(run, taken))} is there already`,
+  if (taken !== undefined) throw nameTaken(join(run, taken));
+}
+
+function nameTaken(path: string): HoldfastError {
+  return new HoldfastError('NAME_TAKEN', {
+    message: `${printable(path)} is there already`,
     hint: 'Nothing is replaced: rename one of them.',
   });
 }
@@ -73,15 +77,18 @@ export function moveIn(store: OpenStore, place: Place): Pick<Place, 'path' | 'ma
   const { fs, path: run } = store;
   const { kind, members, manifestFile } = place;
   const home = dirname(place.path);
+  const bring = (from: string, name: string): void => {
+    if (!renameIfFree(fs, from, join(run, name))) throw nameTaken(join(run, name));
+  };
   try {
     assertNamesFree(store, place);
-    if (kind === 'directory') fs.rename(place.path, join(run, place.name));
+    if (kind === 'directory') bring(place.path, place.name);
     else {
       // The record comes before what it tells of, also where whoever left it died before its sync; and no seal without its files.
       fs.fsyncFolder(home);
-      for (const name of members) fs.rename(join(home, name), join(run, name));
+      for (const name of members) bring(join(home, name), name);
       fs.fsyncFolder(run);
-      fs.rename(manifestFile, join(run, basename(manifestFile)));
+      bring(manifestFile, basename(manifestFile));
     }
     fs.fsyncFolder(run);
     fs.fsyncFolder(home);
