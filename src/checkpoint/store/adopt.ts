@@ -11,7 +11,7 @@ import { sealFiles } from './checksum-files.ts';
 import { checkFiles, checkSealed } from './check-sealed.ts';
 import type { Sealed } from './commit.ts';
 import { removeTree } from './delete-tree.ts';
-import { rememberSealed } from './last-good-cache.ts';
+import { rememberSealed, storeFailure } from './last-good-cache.ts';
 import { at, STAGED_MANIFEST } from './layout.ts';
 import { formatReadable, type Manifest, MANIFEST_SCHEMA, type SealedFile } from './manifest.ts';
 import { assertNamesFree, type BegunMove, findBegunMove, liesElsewhere, moveIn } from './move-in.ts';
@@ -19,7 +19,7 @@ import { readManifestFile } from './read-seals.ts';
 import { markOwner, sweepStaging } from './save-owner.ts';
 import { changed, type Listed, listFiles, locate, notSealable, type Place } from './seal-place.ts';
 import { openForWriting, type OpenStore, type Store } from './store.ts';
-import { isCode, storeError } from './store-error.ts';
+import { isCode } from './store-error.ts';
 import { assertSuited } from './suitability.ts';
 import { type FoundFile, foldersTo } from './walk-files.ts';
 
@@ -73,7 +73,7 @@ export async function adopt(opened: Store, path: string, options: AdoptOptions =
     const manifest = putManifest(store, place, { ...factsOf(report, options), step, files });
     return moveIntoRun(store, place, { ...sealedAt(place, manifest), wasSealed: false });
   } catch (thrown) {
-    throw storeError(thrown, 'seal', place.path);
+    throw storeFailure(store, thrown, 'seal', place.path);
   }
 }
 
@@ -113,7 +113,7 @@ function syncSealed(store: OpenStore, place: Place, { files }: Manifest): void {
     store.fs.fsyncFile(place.manifestFile);
     syncAll(store, place, { files, folders: foldersTo(files) });
   } catch (thrown) {
-    throw storeError(thrown, 'make durable', place.path);
+    throw storeFailure(store, thrown, 'make durable', place.path);
   }
 }
 

@@ -3,13 +3,13 @@ import { HoldfastError, systemCode } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { fencedError, isFenced } from './attempt.ts';
 import type { DurableFs } from './durable-fs.ts';
-import { rememberSealed } from './last-good-cache.ts';
+import { rememberSealed, rememberSuspicion, storeFailure } from './last-good-cache.ts';
 import { MANIFEST_NAME } from './layout.ts';
 import { formatReadable, type Manifest, MANIFEST_SCHEMA, type SealedFile, sha256 } from './manifest.ts';
 import { parseReceipt, type Receipt, receiptName } from './receipt.ts';
 import { abandonSave, type Save, whyLost } from './save.ts';
 import type { OpenStore } from './store.ts';
-import { isCode, isNotOurs, storeError } from './store-error.ts';
+import { isCode, isDiskError, isNotOurs } from './store-error.ts';
 import { walkFiles } from './walk-files.ts';
 
 /** A checkpoint that was just sealed. */
@@ -46,18 +46,24 @@ export function commitSave(store: OpenStore, save: Save): Sealed {
     if (isFenced(store, attempt)) throw fencedError(attempt);
     name = renameToFree(store, save);
   } catch (thrown) {
-    const error = whyLost(store, save, thrown) ?? storeError(thrown, 'seal', data);
+    const error = whyLost(store, save, thrown) ?? storeFailure(store, thrown, 'seal', data);
     abandonSave(store, save);
     throw error;
   }
-  try {
-    fs.fsyncFolder(path);
-  } catch (thrown) {
-    throw notDurable(join(path, name), thrown);
-  }
+  makeNameDurable(store, name);
   rememberSealed(store, name, manifest);
   abandonSave(store, save);
   return { name, path: join(path, name), manifest };
+}
+
+/** The last step of a commit, also for whoever relies on one that another has made. */
+export function makeNameDurable(store: OpenStore, name: string): void {
+  try {
+    store.fs.fsyncFolder(store.path);
+  } catch (thrown) {
+    if (isDiskError(thrown)) rememberSuspicion(store);
+    throw notDurable(join(store.path, name), thrown);
+  }
 }
 
 /** Renames the data to the first free name. A folder that is not empty is never replaced by a rename, so that nothing is looked up before. */

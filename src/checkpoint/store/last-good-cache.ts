@@ -3,6 +3,7 @@ import { at } from './layout.ts';
 import type { Manifest } from './manifest.ts';
 import { replaceFile } from './replace-file.ts';
 import type { OpenStore, Store } from './store.ts';
+import { isDiskError, storeError } from './store-error.ts';
 
 const CACHE_SCHEMA = 'holdfast.last-good/1';
 /** Lives of kernels that are remembered; a run rarely sees more nodes at a time. */
@@ -41,6 +42,20 @@ export function writeCache(store: OpenStore, cache: LastGoodCache): void {
   } catch {
     // A full or read-only volume: the cache stays as it was, and a stale one only makes the next check more thorough.
   }
+}
+
+/** The disk has failed: until a deep check passes nothing is taken on trust. */
+export function rememberSuspicion(store: Store): void {
+  const { run } = store;
+  if (run === null) return;
+  const cache = readCache(store) ?? { name: '', save: '', bootIds: [] };
+  writeCache({ ...store, run }, { ...cache, isSuspect: true });
+}
+
+/** The same as {@link storeError}; where the disk itself has failed, whoever resumes next reads every byte. */
+export function storeFailure(store: Store, thrown: unknown, doing: string, path: string): unknown {
+  if (isDiskError(thrown)) rememberSuspicion(store);
+  return storeError(thrown, doing, path);
 }
 
 /** After a commit: this one is the last good, unless a newer attempt has its own opinion, which a scan will tell. */

@@ -128,6 +128,33 @@ describe('the last good checkpoint', () => {
     expect(await lastGood(run.store)).toMatchObject({ checkpoint: { name: 'step-2' }, level: 'quick' });
   });
 
+  it.each<[string, (store: OpenStore, attempt: Attempt) => unknown]>([
+    ['a receipt', (store, attempt) => stagedSave(store, attempt, { step: 3 })],
+    ['a commit', (store, attempt) => seal(store, attempt, { step: 3 })],
+    ['a seal', (store) => adopt(store, join(store.path, 'of-a-tool'), { accept: 'anything', step: 3 })],
+    ['a prune', (store) => prune(store, { retention: { last: 1, every: null, withinMs: null } })],
+  ])('is read deep after %s met an I/O error, until it was once', async (what, act) => {
+    using run = testRun();
+    const attempt = await sealSteps(run.store, 'g', 1, 2);
+    mkdirSync(join(run.path, 'of-a-tool'));
+    writeFileSync(join(run.path, 'of-a-tool/weights'), 'bytes');
+    const fail = (path: string): void => {
+      if (!path.includes('last-good') && path !== join(run.path, '.holdfast'))
+        throw Object.assign(new Error(`EIO: ${path}`), { code: 'EIO' });
+    };
+    const isLate = what === 'a commit';
+    const fs: DurableFs = {
+      ...realFs,
+      fsyncFolder(path) {
+        if (!isLate || path === run.path) fail(path);
+        realFs.fsyncFolder(path);
+      },
+    };
+    await expect(Promise.resolve(act({ ...run.store, fs }, attempt))).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    expect(await lastGood(run.store)).toMatchObject({ level: 'deep', because: 'io-error' });
+    expect(await lastGood(run.store)).toMatchObject({ level: 'quick', because: 'default' });
+  });
+
   it('is not dragged away by a manifest beside it that names it as a file of its own', async () => {
     using run = testRun();
     await sealSteps(run.store, 'g', 1);

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { type CheckLevel, type CheckOptions, checkSealed, type Good } from './check-sealed.ts';
-import { type LastGoodCache, readCache, writeCache } from './last-good-cache.ts';
+import { type LastGoodCache, readCache, rememberSuspicion, writeCache } from './last-good-cache.ts';
 import { listQuarantine, quarantine, type Quarantined } from './quarantine.ts';
 import { readManifestFile } from './read-seals.ts';
 import { isRolledBack, type Rollback } from './rollback.ts';
@@ -87,7 +87,7 @@ async function lookThrough(store: Store, options: LastGoodOptions, round: Round)
     if (!round.isLast && isGone(store, checkpoint)) return { moved: skipped.filter(({ quarantined }) => quarantined !== null) };
     skipped.push(skip(store, checkpoint, checked, options));
   }
-  if (hasFailed(skipped) && isReadOnly !== true) rememberSuspicion(store, cache);
+  if (hasFailed(skipped) && isReadOnly !== true) rememberSuspicion(store);
   return newestDoubted(found, skipped, options) ?? none(store, found, skipped);
 }
 
@@ -207,9 +207,4 @@ function remember(
   const next = { name, save: manifest.save, bootIds, isSuspect };
   if (cache !== null && JSON.stringify(cache) === JSON.stringify(next)) return;
   writeCache({ ...store, run: store.run }, next);
-}
-
-function rememberSuspicion(store: Store, cache: LastGoodCache | null): void {
-  if (store.run === null) return;
-  writeCache({ ...store, run: store.run }, { ...(cache ?? { name: '', save: '', bootIds: [] }), isSuspect: true });
 }

@@ -4,6 +4,7 @@ import { removeTree } from './delete-tree.ts';
 import { lastGood, type LastGood, type LastGoodOptions } from './last-good.ts';
 import { deleteFenced } from './fenced-leftovers.ts';
 import { digGrave, finishDeletions } from './graves.ts';
+import { storeFailure } from './last-good-cache.ts';
 import { at } from './layout.ts';
 import { moveBack, moveOut } from './move-out.ts';
 import { listKept } from './pins.ts';
@@ -13,7 +14,6 @@ import { readRollback } from './rollback.ts';
 import { sweepStaging } from './save-owner.ts';
 import type { SealedCheckpoint } from './scan.ts';
 import type { Store } from './store.ts';
-import { storeError } from './store-error.ts';
 import { sweepTemporaries } from './temporaries.ts';
 
 export interface PruneOptions extends Omit<LastGoodOptions, 'isReadOnly' | 'isDoubtRefused'> {
@@ -85,12 +85,13 @@ function isOverruled(store: Store, { scan: { rollback } }: LastGood, { name }: S
 }
 
 /** What is kept must be there after a crash before anything else goes: its writer may have died before its last sync. */
-function makeDurable({ fs, path }: Store, keeper: SealedCheckpoint | null): void {
+function makeDurable(store: Store, keeper: SealedCheckpoint | null): void {
+  const { fs, path } = store;
   try {
     if (keeper?.kind === 'directory') fs.fsyncFolder(dirname(keeper.manifestFile));
     fs.fsyncFolder(path);
   } catch (thrown) {
-    throw storeError(thrown, 'make durable the names in', path);
+    throw storeFailure(store, thrown, 'make durable the names in', path);
   }
 }
 
@@ -120,7 +121,7 @@ function discard(store: Store, checkpoint: SealedCheckpoint, isWanted: () => boo
     fs.fsyncFolder(at.store(path, 'trash'));
     return true;
   } catch (thrown) {
-    throw storeError(thrown, 'delete', checkpoint.path);
+    throw storeFailure(store, thrown, 'delete', checkpoint.path);
   }
 }
 

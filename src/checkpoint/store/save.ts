@@ -5,6 +5,7 @@ import { type Attempt, fencedError, isFenced } from './attempt.ts';
 import { type ChecksumOptions, sealFiles } from './checksum-files.ts';
 import type { EarlyChecksums } from './early-checksums.ts';
 import { bury } from './graves.ts';
+import { storeFailure } from './last-good-cache.ts';
 import { at, MANIFEST_NAME, STAGED_DATA } from './layout.ts';
 import type { SaveIdentity, SealedFile } from './manifest.ts';
 import { formatReceipt, RECEIPT_SCHEMA, receiptName } from './receipt.ts';
@@ -83,7 +84,7 @@ export async function writeReceipt(store: OpenStore, save: Save, options: Receip
     const receipt = { schema: RECEIPT_SCHEMA, run, attempt, save: id, step, worldSize, rank, files } as const;
     replaceFile(fs, join(folder, 'receipts', receiptName(rank)), formatReceipt(receipt), store.makeId());
   } catch (thrown) {
-    throw whyLost(store, save, thrown) ?? storeError(thrown, 'write the receipt of', data);
+    throw whyLost(store, save, thrown) ?? storeFailure(store, thrown, 'write the receipt of', data);
   }
 }
 

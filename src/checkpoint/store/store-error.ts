@@ -18,6 +18,15 @@ export function isCode(thrown: unknown, ...codes: readonly string[]): boolean {
   return codes.includes(systemCode(thrown) ?? '');
 }
 
+/** The disk itself, or what leads to it, has failed: what was written before may be lost too. */
+const DISK = ['EIO', 'EUCLEAN', 'EBADMSG', 'EREMOTEIO', 'ENXIO', 'ENODEV'];
+
+export function isDiskError(thrown: unknown): boolean {
+  if (!(thrown instanceof HoldfastError)) return isCode(thrown, ...DISK);
+  // Without a cause it was a thread that could not read.
+  return thrown.code === 'STORE_FAILED' && (thrown.cause === undefined || isDiskError(thrown.cause));
+}
+
 /** Makes an error with a way out of what the system said while the store was written. `doing` continues "cannot". */
 export function storeError(thrown: unknown, doing: string, path: string): unknown {
   const code = systemCode(thrown);

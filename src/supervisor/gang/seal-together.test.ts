@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.ts';
 import { type Attempt, startAttempt } from '../../checkpoint/store/attempt.ts';
+import { realFs } from '../../checkpoint/store/durable-fs.ts';
 import { lastGood } from '../../checkpoint/store/last-good.ts';
 import { beginSave, type Save } from '../../checkpoint/store/save.ts';
-import { openRun, type OpenStore } from '../../checkpoint/store/store.ts';
+import { openRun, type OpenStore, type World } from '../../checkpoint/store/store.ts';
 import type { SealedSave } from '../sealing/messages.ts';
 import { sealTogether, type SharedWork } from './seal-together.ts';
 
@@ -24,13 +25,13 @@ interface Node {
 }
 
 /** Two nodes that have begun one save. */
-async function makeNodes(folder: string): Promise<readonly [Node, Node]> {
+async function makeNodes(folder: string, partsOfSecond: Partial<World> = {}): Promise<readonly [Node, Node]> {
   const dir = join(folder, 'run');
   mkdirSync(dir);
   openRun(dir);
   const attempts: Attempt[] = [];
   const make = async (nodeRank: 0 | 1): Promise<Node> => {
-    const store = openRun(dir);
+    const store = openRun(dir, nodeRank === 1 ? partsOfSecond : {});
     const attempt = await startAttempt(store, { gang: 'g' });
     attempts.push(attempt);
     const save = beginSave(store, attempt, { step: 7, worldSize: WORLD, save: 'step-7-x' });
@@ -67,6 +68,30 @@ describe('a save of several nodes', { timeout: 60_000 }, () => {
     expect(checkpoint?.manifest).toMatchObject({ step: 7, worldSize: WORLD });
     expect(checkpoint?.manifest.receipts.map(({ rank }) => rank)).toEqual([0, 1, 2, 3]);
     expect(readFileSync(join(sealed[0].path, 'rank-3.json'), 'utf8')).toBe('state of 3');
+  });
+
+  it('is told on another node only when its name is durable there too', async () => {
+    using folder = tempFolder();
+    const run = join(folder.path, 'run');
+    let isSick = false;
+    const fs = {
+      ...realFs,
+      fsyncFolder(path: string) {
+        if (isSick && path === run && realFs.stat(join(run, 'step-7')) !== null) throw Object.assign(new Error('EIO'), { code: 'EIO' });
+        realFs.fsyncFolder(path);
+      },
+    };
+    const [first, second] = await makeNodes(folder.path, { fs });
+    write(first, RANKS[0]);
+    write(second, RANKS[1]);
+    isSick = true;
+    const [one, other] = await Promise.allSettled([first.seal(), second.seal()]);
+    expect(one).toMatchObject({ status: 'fulfilled', value: { name: 'step-7' } });
+    expect(other).toMatchObject({
+      status: 'rejected',
+      reason: { code: 'STORE_FAILED', message: expect.stringContaining('durable') as string },
+    });
+    expect(await lastGood(first.store)).toMatchObject({ checkpoint: { name: 'step-7' }, because: 'io-error' });
   });
 
   it('is lost on all of them when one does not write, and what it staged is gone', async () => {

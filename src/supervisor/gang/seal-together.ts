@@ -1,11 +1,12 @@
 import { join } from 'node:path';
-import { commitSave } from '../../checkpoint/store/commit.ts';
+import { commitSave, makeNameDurable } from '../../checkpoint/store/commit.ts';
+import { storeFailure } from '../../checkpoint/store/last-good-cache.ts';
 import { MANIFEST_NAME } from '../../checkpoint/store/layout.ts';
 import { type Manifest, parseManifest } from '../../checkpoint/store/manifest.ts';
 import { receiptName } from '../../checkpoint/store/receipt.ts';
 import { abandonSave, type Save, whyLost, writeReceipt } from '../../checkpoint/store/save.ts';
 import type { OpenStore } from '../../checkpoint/store/store.ts';
-import { isCode, storeError } from '../../checkpoint/store/store-error.ts';
+import { isCode, isDiskError } from '../../checkpoint/store/store-error.ts';
 import { walkFiles } from '../../checkpoint/store/walk-files.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import type { SealedSave } from '../sealing/messages.ts';
@@ -59,9 +60,12 @@ export async function sealTogether(store: OpenStore, work: SharedWork, options: 
       sealed = commitSave(store, save);
     } else {
       sealed = await until(sealedBy(store, save), { ...wait, tooLate: () => tooLate('the first node has not sealed it') });
+      // The first node may not have synced it yet, or may die before it does.
+      makeNameDurable(store, sealed.name);
     }
   } catch (thrown) {
-    const error = whyLost(store, save, thrown) ?? storeError(thrown, 'seal', save.data);
+    // What the disk said is the reason itself, and not that the staging is gone.
+    const error = (isDiskError(thrown) ? null : whyLost(store, save, thrown)) ?? storeFailure(store, thrown, 'seal', save.data);
     giveUp(store, save);
     throw error;
   }
