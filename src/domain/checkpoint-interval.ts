@@ -69,9 +69,10 @@ export function youngIntervalWithFlush(costs: Costs, { probability }: FlushChanc
 export function wallPerWorkWithFlush(interval: number, costs: Costs, { probability, flush }: FlushChance): number {
   const { save, between, restart, wait = 0 } = costs;
   const lost = Math.exp(restart / between) * (between + wait) - between;
-  const survived = Math.exp(-(interval + save) / between);
-  const progress = (1 - probability) * interval * survived - probability * between * Math.expm1(-interval / between);
-  return ((1 - survived) * (between + lost + probability * flush)) / progress;
+  // Where little is lost this is next to 0: one minus its complement would be rounded so coarsely that the optimum is missed.
+  const interrupted = -Math.expm1(-(interval + save) / between);
+  const progress = (1 - probability) * interval * (1 - interrupted) - probability * between * Math.expm1(-interval / between);
+  return (interrupted * (between + lost + probability * flush)) / progress;
 }
 
 /** The exact optimum with flushes. At certainty there is none: the longer the better. */
