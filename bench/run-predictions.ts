@@ -163,6 +163,7 @@ function decide(graceMs: number, save: NonNullable<ReturnType<typeof predictSave
     lastGoodStep: 0,
     unsavedMs: 1,
     stepRest: nothing,
+    busyMs: null,
     save,
     seal: nothing,
     agreementMs: 0,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideAbandon, decideFlush, type FlushFacts, RESERVE_MS } from './flush-decision.ts';
+import { decideAbandon, decideBusy, decideFlush, type FlushFacts, RESERVE_MS } from './flush-decision.ts';
 import type { Prediction } from './prediction.ts';
 
 const takes = (medianMs: number, p95Ms = medianMs * 1.5): Prediction => ({ medianMs, p95Ms, samples: 20 });
@@ -13,6 +13,7 @@ const FACTS: FlushFacts = {
   lastGoodStep: 1200,
   unsavedMs: 90_000,
   stepRest: takes(500),
+  busyMs: null,
   save: takes(4000),
   seal: takes(2000),
   agreementMs: 100,
@@ -55,6 +56,21 @@ describe('the flush decision', () => {
       'no flush: no save was timed yet, and 1s are too short to try; nothing is sealed yet, 1m 30s of work are lost',
     ],
     [
+      'the trainer evaluates',
+      { busyMs: 180_000 },
+      'flush as a try: it needs 8.2s from the next step on, the trainer has been busy without steps for 3m, and 30s are left',
+    ],
+    [
+      'the trainer evaluates and nothing was ever timed',
+      { busyMs: 180_000, save: null, seal: null },
+      'flush as a first try: no save was timed yet, the trainer has been busy without steps for 3m, and 30s are left',
+    ],
+    [
+      'the trainer evaluates and there is no time for a save',
+      { busyMs: 180_000, deadlineMs: 1_008_000 },
+      'no flush: a flush needs 8.2s and 8s are left; the last good stays step 1200, 1m 30s of work are lost',
+    ],
+    [
       'the disk is full',
       { refusal: 'the disk is full' },
       'no flush: the disk is full; the last good stays step 1200, 1m 30s of work are lost',
@@ -66,6 +82,11 @@ describe('the flush decision', () => {
     ],
   ])('when %s', (_, facts, sentence) => {
     expect(decideFlush({ ...FACTS, ...facts }).sentence).toBe(sentence);
+  });
+
+  it('counts nothing as measured while the trainer is busy, and no step of the usual length', () => {
+    expect(decideFlush({ ...FACTS, busyMs: 1000 }).numbers).toMatchObject({ measured: false, stepRestMs: 0 });
+    expect(decideFlush(FACTS).numbers.measured).toBe(true);
   });
 
   it('carries its numbers, and they add up', () => {
@@ -84,6 +105,7 @@ describe('the flush decision', () => {
     lastGoodStep: fc.option(fc.nat()),
     unsavedMs: fc.nat(),
     stepRest: fc.option(prediction),
+    busyMs: fc.option(fc.nat()),
     save: fc.option(prediction),
     seal: fc.option(prediction),
     agreementMs: fc.nat(5000),
@@ -110,6 +132,22 @@ describe('the flush decision', () => {
         expect(worth[later.outcome]).toBeGreaterThanOrEqual(worth[now.outcome]);
       }),
     );
+  });
+});
+
+describe('a busy trainer that was asked for a flush', () => {
+  const WAIT = { nowMs: 0, deadlineMs: 6400, busyMs: 60_000, save: takes(4000), seal: takes(2000) };
+
+  it.each([
+    ['is waited for as long as a save of the usual length would end in time', WAIT, null],
+    [
+      'is not when it would not',
+      { ...WAIT, nowMs: 1 },
+      'gave the flush up: the trainer has been busy without steps for 1m, a save usually needs 6.4s and 6.4s are left',
+    ],
+    ['is waited for where no save was ever timed', { ...WAIT, nowMs: 6000, save: null }, null],
+  ])('%s', (_, wait, sentence) => {
+    expect(decideBusy(wait)).toBe(sentence);
   });
 });
 

@@ -21,11 +21,13 @@ export interface FlushFacts {
   readonly unsavedMs: number;
   /** How long until the step that is being computed ends; null: nobody knows. */
   readonly stepRest: Prediction | null;
+  /** How long the trainer has been busy with something without steps, as an evaluation, which nobody knows the end of; null: it is not. */
+  readonly busyMs: number | null;
   /** The trainer writing its state; null: never measured. */
   readonly save: Prediction | null;
   /** Checksums, syncs and commit of what was written; null: never measured. */
   readonly seal: Prediction | null;
-  /** Longest wait until all ranks have agreed on a step; 0 for one rank. */
+  /** Longest wait until all ranks, of all nodes, have agreed on a step; 0 for one rank. */
   readonly agreementMs: number;
   readonly staged: StagedSave | null;
   /** Why a flush is out of the question (no SDK attached, no room, a full disk), or null. */
@@ -48,7 +50,7 @@ export interface FlushNumbers {
   /** What sealing the staged save needs; null: nothing is staged. */
   readonly sealStagedMs: number | null;
   readonly unsavedMs: number;
-  /** Whether anything was measured, or the flush is a first try. */
+  /** Whether all of it was measured, or the flush is a try: the first, or of a trainer that is busy. */
   readonly measured: boolean;
 }
 
@@ -75,7 +77,7 @@ const FIRST_TRY_MS = 1500;
 /** Decides what becomes of the seconds that are left. */
 export function decideFlush(facts: FlushFacts): FlushDecision {
   const numbers = numbersOf(facts);
-  const { leftMs, needMs, sealStagedMs, measured } = numbers;
+  const { leftMs, needMs, sealStagedMs } = numbers;
   const decide = (outcome: FlushDecision['outcome'], sentence: string): FlushDecision => ({
     outcome,
     numbers,
@@ -83,13 +85,29 @@ export function decideFlush(facts: FlushFacts): FlushDecision {
     sentence,
   });
   const canSeal = sealStagedMs !== null && sealStagedMs <= leftMs;
-  const flushFits = facts.refusal === null && (measured ? needMs <= leftMs : leftMs >= Math.max(FIRST_TRY_MS, needMs));
+  const flushFits = facts.refusal === null && leftMs >= (isTimed(facts) ? needMs : Math.max(FIRST_TRY_MS, needMs));
   // Both fit, or the deadline is only a guess: what is nearly done is done first.
   if (canSeal && (facts.confidence === 'guess' || !flushFits || (sealStagedMs ?? 0) + needMs <= leftMs)) {
     return decide('seal-staged', sealSentence(facts, numbers, flushFits));
   }
-  if (flushFits) return decide('flush', flushSentence(numbers));
+  if (flushFits) return decide('flush', flushSentence(facts, numbers));
   return decide('keep-last-good', keepSentence(facts, numbers));
+}
+
+/** What is known of a busy trainer that was asked for a save and has begun none yet. */
+type BusyWait = Pick<FlushFacts, 'nowMs' | 'deadlineMs' | 'save' | 'seal'> & { readonly busyMs: number };
+
+/**
+ * Why a busy trainer is not waited for any longer, or null: when even a save of the usual length would not end in time, it hears of its end at once
+ * instead of a moment before it is killed.
+ */
+export function decideBusy({ nowMs, deadlineMs, busyMs, save, seal }: BusyWait): string | null {
+  if (save === null || seal === null) return null;
+  const needMs = save.medianMs + seal.medianMs + RESERVE_MS;
+  const leftMs = deadlineMs - nowMs;
+  if (needMs <= leftMs) return null;
+  const left = `a save usually needs ${formatDuration(needMs)} and ${formatDuration(Math.max(0, leftMs))} are left`;
+  return `gave the flush up: the trainer has been busy without steps for ${formatDuration(busyMs)}, ${left}`;
 }
 
 /** How a flush that runs is doing. */
@@ -135,7 +153,15 @@ export function decideAbandon(progress: FlushProgress): AbandonDecision {
   return { abandon: false, leftMs, remainingMs, sentence: `the flush goes on: ${made}, ${formatDuration(leftMs)} left` };
 }
 
-function numbersOf({ nowMs, deadlineMs, stepRest, save, seal, agreementMs, staged, unsavedMs }: FlushFacts): FlushNumbers {
+/** A save was timed here. */
+function isTimed({ save, seal }: FlushFacts): boolean {
+  return save !== null && seal !== null;
+}
+
+function numbersOf(facts: FlushFacts): FlushNumbers {
+  const { nowMs, deadlineMs, busyMs, save, seal, agreementMs, staged, unsavedMs } = facts;
+  // What a step usually takes says nothing about an evaluation.
+  const stepRest = busyMs === null ? facts.stepRest : null;
   const [stepRestMs = 0, saveMs = 0, sealMs = 0] = [stepRest, save, seal].map(careful);
   const medians = [stepRest, save, seal].reduce((sum, part) => sum + (part?.medianMs ?? 0), 0);
   return {
@@ -149,7 +175,7 @@ function numbersOf({ nowMs, deadlineMs, stepRest, save, seal, agreementMs, stage
     medianMs: medians + agreementMs,
     sealStagedMs: staged === null ? null : careful(staged.seal) + RESERVE_MS,
     unsavedMs,
-    measured: save !== null && seal !== null,
+    measured: isTimed(facts) && busyMs === null,
   };
 }
 
@@ -163,9 +189,16 @@ function needs({ needMs, leftMs }: FlushNumbers): string {
   return `a flush needs ${formatDuration(needMs)} and ${formatDuration(leftMs)} are left`;
 }
 
-function flushSentence(numbers: FlushNumbers): string {
-  if (!numbers.measured) return `flush as a first try: no save was timed yet, and ${formatDuration(numbers.leftMs)} are left`;
-  return `flush: it needs ${formatDuration(numbers.needMs)} (usually ${formatDuration(numbers.medianMs)}) and ${formatDuration(numbers.leftMs)} are left`;
+function flushSentence(facts: FlushFacts, numbers: FlushNumbers): string {
+  const left = `and ${formatDuration(numbers.leftMs)} are left`;
+  if (!isTimed(facts)) return `flush as a first try: no save was timed yet${busy(facts)}, ${left}`;
+  if (facts.busyMs !== null)
+    return `flush as a try: it needs ${formatDuration(numbers.needMs)} from the next step on${busy(facts)}, ${left}`;
+  return `flush: it needs ${formatDuration(numbers.needMs)} (usually ${formatDuration(numbers.medianMs)}) ${left}`;
+}
+
+function busy({ busyMs }: FlushFacts): string {
+  return busyMs === null ? '' : `, the trainer has been busy without steps for ${formatDuration(busyMs)}`;
 }
 
 function sealSentence({ staged, confidence, refusal }: FlushFacts, numbers: FlushNumbers, flushFits: boolean): string {
@@ -175,9 +208,10 @@ function sealSentence({ staged, confidence, refusal }: FlushFacts, numbers: Flus
   return `${start}, then flush${confidence === 'guess' ? '; the deadline is a guess, so what is nearly done comes first' : ''}`;
 }
 
-function keepSentence({ refusal, lastGoodStep, unsavedMs, staged }: FlushFacts, numbers: FlushNumbers): string {
+function keepSentence(facts: FlushFacts, numbers: FlushNumbers): string {
+  const { refusal, lastGoodStep, unsavedMs, staged } = facts;
   const why =
-    refusal ?? (numbers.measured ? needs(numbers) : `no save was timed yet, and ${formatDuration(numbers.leftMs)} are too short to try`);
+    refusal ?? (isTimed(facts) ? needs(numbers) : `no save was timed yet, and ${formatDuration(numbers.leftMs)} are too short to try`);
   const left = staged === null ? '' : `; the staged step ${staged.step} cannot be sealed in time either`;
   const kept = lastGoodStep === null ? 'nothing is sealed yet' : `the last good stays step ${lastGoodStep}`;
   return `no flush: ${why}${left}; ${kept}, ${formatDuration(unsavedMs)} of work are lost`;

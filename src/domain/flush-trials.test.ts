@@ -41,6 +41,7 @@ function trial(disk: Disk, rng: Rng): { readonly isStarted: boolean; readonly is
     lastGoodStep: 0,
     unsavedMs: 1,
     stepRest: { medianMs: STEP_MS / 2, p95Ms: STEP_MS, samples: 30 },
+    busyMs: null,
     save: predictSave(writes, 1e9),
     seal: predictSave(seals, 1e9),
     agreementMs: 0,

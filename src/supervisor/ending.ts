@@ -141,6 +141,7 @@ export function flushFacts({ life, store, notices }: Deciding): FlushFacts {
     lastGoodStep: measured.lastGoodStep,
     unsavedMs: measured.unsavedMs(store.clock.monotonic()),
     stepRest: measured.stepRest,
+    busyMs: measured.busyMs(store.clock.monotonic()),
     save: measured.write,
     seal: measured.seal,
     agreementMs: life.ranks.agreementMs,

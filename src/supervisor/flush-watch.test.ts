@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../core/clock.ts';
 import type { Deadline } from '../domain/effective-grace.ts';
+import type { Prediction } from '../domain/prediction.ts';
 import { untilHopeless } from './flush-watch.ts';
 import type { DeskProgress } from './save-desk.ts';
 
@@ -9,9 +10,12 @@ const TOTAL = 1000;
 
 let clock: VirtualClock;
 let stop: AbortController;
+let busyMs: number | null;
+
+const takes = (ms: number): Prediction => ({ medianMs: ms, p95Ms: ms, samples: 20 });
 
 beforeEach(() => {
-  [clock, stop] = [new VirtualClock(), new AbortController()];
+  [clock, stop, busyMs] = [new VirtualClock(), new AbortController(), null];
 });
 
 afterEach(() => stop.abort(new Error('the test is over')));
@@ -27,7 +31,7 @@ function watch(leftSeconds: number, progress: () => DeskProgress | null, weigh =
     },
   };
   const book = { say: (text: string) => void said.push(text), record: () => {} };
-  const life = { desk, measured: { lastBytes: TOTAL, seal: null } };
+  const life = { desk, measured: { lastBytes: TOTAL, write: takes(2 * SECOND), seal: takes(SECOND), busyMs: () => busyMs } };
   const world = { life, store: { clock }, notices: { deadline }, book, signal: stop.signal };
   untilHopeless({ ...world, weigh: () => Promise.resolve(weigh()) }).catch(() => {});
   return said;
@@ -58,6 +62,32 @@ describe('a save that was being written before the notice came', () => {
     const said = watch(10, () => ({ kind: 'writing', sinceMs: 0, folder: '/folder' }), growing(10, 0));
     await clock.advance(SECOND);
     expect(said).toEqual([expect.stringMatching(/^gave the flush up: 20 % written in 20\.1s, the rest needs /)]);
+  });
+});
+
+describe('a flush that has not begun', () => {
+  it('is waited for to the end, as the trainer may be about to begin it', async () => {
+    const said = watch(10, () => null);
+    await clock.advance(11 * SECOND);
+    expect(said).toEqual([]);
+  });
+
+  it('is given up where the trainer is busy, as soon as there is no time for a save any more', async () => {
+    busyMs = 60 * SECOND;
+    const said = watch(10, () => null);
+    await clock.advance(6.5 * SECOND);
+    expect(said).toEqual([]);
+    await clock.advance(0.5 * SECOND);
+    expect(said).toEqual([
+      expect.stringMatching(/^gave the flush up: the trainer has been busy without steps for 1m, a save usually needs 3\.4s/),
+    ]);
+  });
+
+  it('goes on where the trainer is busy with something else while it is written or sealed', async () => {
+    busyMs = 60 * SECOND;
+    const said = watch(10, () => ({ kind: 'writing', sinceMs: 0, folder: '/folder' }));
+    await clock.advance(9 * SECOND);
+    expect(said).toEqual([]);
   });
 });
 

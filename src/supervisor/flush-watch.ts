@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OpenStore } from '../checkpoint/store/store.ts';
-import { decideAbandon } from '../domain/flush-decision.ts';
+import { decideAbandon, decideBusy } from '../domain/flush-decision.ts';
 import type { Book } from './book.ts';
 import type { Life } from './life.ts';
 import type { Notices } from './notices.ts';
@@ -9,7 +9,7 @@ import type { Notices } from './notices.ts';
 export interface FlushWatch {
   readonly life: {
     readonly desk: Pick<Life['desk'], 'progress'>;
-    readonly measured: Pick<Life['measured'], 'lastBytes' | 'seal'>;
+    readonly measured: Pick<Life['measured'], 'lastBytes' | 'write' | 'seal' | 'busyMs'>;
   };
   readonly store: Pick<OpenStore, 'clock'>;
   readonly notices: Pick<Notices, 'deadline'>;
@@ -30,7 +30,8 @@ const LOOK_MS = 100;
 const LEAST_SHARE = 0.05;
 
 /**
- * Resolves when the save that goes on cannot be sealed in time at the speed seen so far, and has said so: what is left of the grace is then for
+ * Resolves when the save that goes on cannot be sealed in time at the speed seen so far, or was not begun by a busy trainer when it would have to be, and
+ * has said so: what is left of the grace is then for
  * ending well. Rejects when `signal` is aborted.
  */
 export async function untilHopeless(watch: FlushWatch): Promise<void> {
@@ -41,7 +42,7 @@ export async function untilHopeless(watch: FlushWatch): Promise<void> {
     const seen = await look(watch);
     // Ranks wait for each other before the first byte, which says nothing about how fast they write.
     if (seen !== null && seen.folder !== null && seen.bytesDone === 0) empty = { folder: seen.folder, atMs: store.clock.monotonic() };
-    const sentence = seen === null ? null : judge(watch, seen, empty?.folder === seen.folder ? empty.atMs : seen.sinceMs);
+    const sentence = seen === null ? judgeBusy(watch) : judge(watch, seen, empty?.folder === seen.folder ? empty.atMs : seen.sinceMs);
     if (sentence === null) continue;
     book.say(sentence);
     book.record({ kind: 'note', level: 'warning', code: null, sentence });
@@ -64,6 +65,13 @@ async function look({ life: { desk, measured }, weigh = bytesBelow }: FlushWatch
   const { sinceMs } = progress;
   if (progress.kind === 'sealing') return { folder: null, sinceMs, bytesDone: progress.done, bytesTotal: progress.total };
   return { folder: progress.folder, sinceMs, bytesDone: await weigh(progress.folder), bytesTotal: measured.lastBytes ?? 0 };
+}
+
+/** Why a trainer that has begun no save is not waited for, or null. */
+function judgeBusy({ life: { measured }, store, notices: { deadline } }: FlushWatch): string | null {
+  const busyMs = measured.busyMs(store.clock.monotonic());
+  if (deadline === null || busyMs === null) return null;
+  return decideBusy({ nowMs: store.clock.now(), deadlineMs: deadline.deadlineMs, busyMs, save: measured.write, seal: measured.seal });
 }
 
 /** Why it has to be given up, or null. */

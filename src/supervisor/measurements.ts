@@ -76,6 +76,12 @@ export class Measurements {
     return this.#pace.busySinceMs === null ? this.#pace.lastProgressMs : null;
   }
 
+  /** How long the trainer says that it has been doing something without steps; null: it does not. */
+  busyMs(nowMs: number): number | null {
+    const { busySinceMs } = this.#pace;
+    return busySinceMs === null ? null : Math.max(0, nowMs - busySinceMs);
+  }
+
   /** True when there is something that the last good checkpoint does not have. */
   get hasProgress(): boolean {
     return this.step !== null && (this.#lastGoodStep === null || this.step > this.#lastGoodStep);

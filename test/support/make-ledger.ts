@@ -155,6 +155,7 @@ class Story {
         lastGoodStep: this.lastGood,
         unsavedMs: lostSteps * STEP_MS,
         stepRest: { medianMs: 250, p95Ms: 480, samples: 64 },
+        busyMs: null,
         save: takes,
         seal: takes,
         agreementMs: 100,

@@ -60,7 +60,8 @@ export class LiveStatus {
       unsavedSteps: measured.lostSteps,
       savePhase: desk.phase,
       seal: judgeOverdue(life, store.clock),
-      flush: [measured.stepRest, measured.write, measured.seal],
+      // Nobody knows when a busy trainer makes its next step.
+      flush: measured.busyMs(nowMs) === null ? [measured.stepRest, measured.write, measured.seal] : [null, null, null],
       hang: options.hang === null ? null : judge({ life, rules: options.hang, clock: store.clock }),
     };
   }
