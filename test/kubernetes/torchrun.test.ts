@@ -3,7 +3,6 @@ import { globSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ProcessResult, ROOT, runProcess } from '../support/run-process.ts';
-import { tempFolder } from '../support/temp-folder.ts';
 import type { KubeObject } from './cluster/api.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { whyNoCluster } from './cluster/facility.ts';
@@ -66,23 +65,21 @@ function uninterrupted(environment: string): Promise<ProcessResult> {
 
 describe.skipIf(reason !== null)(`torchrun in two pods${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   const environment = torch ?? '';
-  let folder: ReturnType<typeof tempFolder>;
-  const at = (name: string): string => join(folder.path, name);
   let cluster: Cluster;
   let twin: Promise<ProcessResult>;
   beforeAll(async () => {
-    folder = tempFolder();
-    await fillExampleImage(at('image'), 'torchrun');
-    addPythonProgram(at('image'), 'torchrun', 'torch.distributed.run');
     const node = { diskMiB: 1200 };
-    const images = [{ name: imageOf('torchrun'), folder: at('image') }];
+    const fill = async (folder: string): Promise<void> => {
+      await fillExampleImage(folder, 'torchrun');
+      addPythonProgram(folder, 'torchrun', 'torch.distributed.run');
+    };
+    const images = [{ name: imageOf('torchrun'), fill }];
     cluster = await startCluster({ nodes: [node, node], images });
     twin = uninterrupted(environment);
   });
   afterAll(async () => {
     await Promise.allSettled([twin]);
     await cluster?.[Symbol.asyncDispose]();
-    folder?.[Symbol.dispose]();
   });
 
   const logOf = async (pod: string): Promise<string> => (await cluster.api.text(`${PODS}/${pod}/log`)) ?? '';

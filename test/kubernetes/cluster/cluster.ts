@@ -6,6 +6,7 @@ import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { type Facility, findFacility } from './facility.ts';
 import { fillBaseImage, writeImage } from './image.ts';
 import { inParallel } from './in-parallel.ts';
+import { inotifyNow, whyInotifyIsShort } from './inotify.ts';
 import { type ClusterPlace, cgroupOf, claimPlace, recordHolder, removeCluster, removeLeftovers } from './leftovers.ts';
 import { MOST_NODES, nodeIp, prepareNetwork } from './network.ts';
 import { type ClusterNode, startNode, whenReady } from './node.ts';
@@ -44,8 +45,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   try {
     return await startIn(place, facility, { ...options, nodes });
   } catch (thrown) {
+    // Before they are given back.
+    const short = whyInotifyIsShort(inotifyNow());
     await removeCluster(place);
-    throw thrown;
+    if (short === null) throw thrown;
+    throw new Error(`${thrown instanceof Error ? thrown.message : String(thrown)}\n${short}`, { cause: thrown });
   }
 }
 
@@ -59,7 +63,7 @@ async function startIn(
   if (at('control-plane/api.sock').length > LONGEST_SOCKET) throw new Error(`${place.folder} is too long for a socket: set HOLDFAST_CACHE`);
   const shared = at('shared');
   for (const folder of [shared, at('leases')]) mkdirSync(folder);
-  const images = writeImages(facility, at('images'), options.images ?? []);
+  const images = await writeImages(facility, at('images'), options.images ?? []);
   const prepare = prepareNetwork(nodes.length);
   const whenHeld = (holder: Box['holder']): void => recordHolder(place, holder, isKept);
   const box = await Box.make({ folder: place.folder, init: [facility.program('pause')], prepare, isKept, whenHeld });
@@ -114,15 +118,17 @@ async function startNodes({ box, facility, place, controlPlane, images, options 
 }
 
 /** The archives of all images that the nodes have. */
-function writeImages(facility: Facility, folder: string, more: readonly ImageSource[]): string[] {
-  const [pause, base] = [join(folder, 'pause'), join(folder, 'base')];
-  for (const each of [pause, base]) mkdirSync(each, { recursive: true });
-  copyFileSync(facility.program('pause'), join(pause, 'pause'));
-  fillBaseImage(base, facility.unpacked('bin/busybox'));
-  const all = [{ name: PAUSE_IMAGE, folder: pause, entrypoint: ['/pause'] }, { name: BASE_IMAGE, folder: base }, ...more];
-  return all.map((image, index) => {
-    const archive = join(folder, `${index}.tar`);
-    writeImage({ ...image, archive });
-    return archive;
-  });
+async function writeImages(facility: Facility, folder: string, more: readonly ImageSource[]): Promise<string[]> {
+  const fillPause = (path: string): void => copyFileSync(facility.program('pause'), join(path, 'pause'));
+  const fillBase = (path: string): void => fillBaseImage(path, facility.unpacked('bin/busybox'));
+  const all = [{ name: PAUSE_IMAGE, fill: fillPause, entrypoint: ['/pause'] }, { name: BASE_IMAGE, fill: fillBase }, ...more];
+  const archives: string[] = [];
+  for (const [index, { fill, ...image }] of all.entries()) {
+    const [source, archive] = [join(folder, String(index)), join(folder, `${index}.tar`)];
+    mkdirSync(source, { recursive: true });
+    await fill(source);
+    writeImage({ ...image, folder: source, archive });
+    archives.push(archive);
+  }
+  return archives;
 }

@@ -24,7 +24,9 @@ export interface NodeOptions {
 export interface ImageSource {
   /** The whole name with a tag: `holdfast.test/base:1`. */
   readonly name: string;
-  readonly folder: string;
+  readonly entrypoint?: readonly string[];
+  /** Fills the folder, which is the cluster's own: whatever becomes of whoever fills it, it goes with the cluster. */
+  readonly fill: (folder: string) => Promise<void> | void;
 }
 
 export interface ClusterOptions {
