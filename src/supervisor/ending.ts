@@ -1,9 +1,10 @@
 import { formatDuration } from '../core/duration.ts';
-import { explainDeadline } from '../domain/effective-grace.ts';
+import { type Deadline, explainDeadline } from '../domain/effective-grace.ts';
 import { decideFlush, type FlushDecision, type FlushFacts, RESERVE_MS, type StagedSave } from '../domain/flush-decision.ts';
 import type { Notice } from '../domain/notice.ts';
 import type { Prediction } from '../domain/prediction.ts';
 import type { TerminationMessage } from '../domain/termination-message.ts';
+import { beside } from './beside.ts';
 import type { Book } from './book.ts';
 import { untilHopeless } from './flush-watch.ts';
 import type { Life, LifeOptions, SaveOutcome } from './life.ts';
@@ -22,6 +23,8 @@ export interface EndingOptions extends Pick<LifeOptions, 'store' | 'attempt' | '
   readonly gone: Promise<void>;
   /** Leaves a provisional word, before anything can go wrong. */
   readonly leaveWord: () => void;
+  /** Aborted when the end is about to be told: from then on nothing else is. */
+  readonly told: AbortSignal;
 }
 
 type Deciding = Pick<EndingOptions, 'life' | 'store' | 'book' | 'notices'>;
@@ -43,6 +46,7 @@ export async function endTrainer(notice: Notice, options: EndingOptions): Promis
   leaveWord();
   const decision = announce(options);
   publish(options);
+  notices.follow(() => beside(book, () => tellNearer(options)), options.told);
   const over = new AbortController();
   void options.gone.then(() => over.abort());
   const outcome = decision === null ? 'none' : await flush(options, decideAnew(options, decision), over.signal);
@@ -60,15 +64,27 @@ export async function endTrainer(notice: Notice, options: EndingOptions): Promis
 export function announce(options: Deciding): FlushDecision | null {
   const { life, store, book, notices } = options;
   const { deadline } = notices;
-  if (deadline !== null) {
-    const { deadlineMs, graceMs, confidence, reasons } = deadline;
-    book.record({ kind: 'deadline', deadlineMs, graceMs, confidence, reasons });
-  }
+  if (deadline !== null) recordDeadline(book, deadline);
   const decision = life.ranks.count === 0 || life.saidFinished ? null : decide(options);
   if (decision !== null) recordDecision(book, decision);
   if (deadline !== null) book.say(explainDeadline(deadline, store.clock.now()));
   if (decision !== null) book.say(decision.sentence);
   return decision;
+}
+
+/** The deadline has come nearer after it was announced: who waits for it is woken by itself, and everybody else must know. */
+function tellNearer(options: EndingOptions): void {
+  const { store, book, notices, leaveWord } = options;
+  const { deadline } = notices;
+  if (deadline === null) return;
+  leaveWord();
+  recordDeadline(book, deadline);
+  book.say(explainDeadline(deadline, store.clock.now()));
+  publish(options);
+}
+
+function recordDeadline(book: Book, { deadlineMs, graceMs, confidence, reasons }: Deadline): void {
+  book.record({ kind: 'deadline', deadlineMs, graceMs, confidence, reasons });
 }
 
 /** A replacement of this attempt must know how long to wait, before anything is begun. The disk is waited for, so this follows the decision. */
@@ -83,30 +99,36 @@ function signalFor({ cause }: Notice): NodeJS.Signals {
 
 async function flush(options: EndingOptions, first: FlushDecision, over: AbortSignal): Promise<MadeOrNot> {
   const { life, store, book, notices } = options;
-  const startedMs = store.clock.monotonic();
+  const noticedMs = store.clock.monotonic();
   let outcome: MadeOrNot = 'refused';
   let decision = first;
+  // Of what led to the outcome: what is tried before or after it, or refused, takes its own time.
+  let times = { tookMs: 0, predictedMs: medianOf(decision) };
   for (let round = 1; decision.outcome !== 'keep-last-good'; round++) {
     // No save begins before the one that is being sealed is done.
     const isFlush = decision.outcome === 'flush' && life.desk.phase !== 'sealing';
-    outcome = isFlush ? await makeFlush(options, over) : await sealStaged(options, over, startedMs);
+    const startedMs = store.clock.monotonic();
+    const predictedMs = isFlush ? medianOf(decision) : medianOfRest(life);
+    outcome = isFlush ? await makeFlush(options, over) : await sealStaged(options, over, noticedMs);
+    times = { tookMs: store.clock.monotonic() - startedMs, predictedMs };
     if (outcome !== 'staged-sealed' || round === ROUNDS || over.aborted) break;
     // What was staged is safe; what is left of the time may do for a flush.
     decision = tell(book, decide(options));
   }
-  const tookMs = store.clock.monotonic() - startedMs;
+  const allMs = store.clock.monotonic() - noticedMs;
   const leftMs = notices.deadline === null ? null : notices.deadline.deadlineMs - store.clock.now();
-  const sentence = `flush ${outcome} after ${formatDuration(tookMs)}`;
-  book.record({
-    kind: 'flush-ended',
-    outcome,
-    step: life.measured.lastGoodStep,
-    tookMs,
-    predictedMs: decision.numbers.measured ? decision.numbers.medianMs : null,
-    leftMs,
-    sentence,
-  });
+  const sentence = `flush ${outcome} after ${formatDuration(allMs)}`;
+  book.record({ kind: 'flush-ended', outcome, step: life.measured.lastGoodStep, ...times, leftMs, sentence });
   return outcome;
+}
+
+function medianOf({ numbers }: FlushDecision): number | null {
+  return numbers.measured ? numbers.medianMs : null;
+}
+
+/** Of sealing what lies staged; null: nobody has timed a seal yet. */
+function medianOfRest(life: Life): number | null {
+  return life.measured.seal === null ? null : sealRest(life).medianMs;
 }
 
 /** What a slow disk has taken of the time may leave too little for what was decided. */

@@ -52,6 +52,8 @@ export interface LifeOptions {
   readonly onFirstStep: (life: Life) => void;
   /** A newer attempt has taken over: this one has to end. */
   readonly onFenced: (error: HoldfastError) => void;
+  /** The connection of a rank has ended. */
+  readonly onLeft: () => void;
 }
 
 type Said = Parameters<SdkListener['onMessage']>[1];
@@ -307,6 +309,7 @@ export class Life implements SdkListener, SaveEvents {
   }
 
   onGone(rank: Rank): void {
+    this.#life.onLeft();
     this.#noteBusy(rank, false);
     this.ranks.remove(rank);
     this.desk.gone(rank);

@@ -120,7 +120,8 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     live.shipping?.note();
     live.onSafe();
   };
-  const tells = { onSafe, onFirstStep: live.onFirstStep, onFenced: fenced.resolve };
+  const onLeft = (): void => current.trainer?.look();
+  const tells = { onSafe, onFirstStep: live.onFirstStep, onFenced: fenced.resolve, onLeft };
   const life = new Life({ options, store, ...prepared, book, sealer, stage, ...tells });
   const server = await SdkServer.listen(prepared.place.path, life);
   const [stop, over] = [new AbortController(), new AbortController()];
@@ -142,7 +143,8 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     watchOverdue({ life, clock: store.clock, book, signal: over.signal }).catch((thrown: unknown) => book.complain(thrown));
     const linger = startHangWatch(live, { life, trainer, signal: stop.signal });
     const wasTold = trainer.ended.then(() => live.notices.first !== null);
-    const running = { ...prepared, life, trainer, wasTold, linger, watcher, fenced: fenced.promise, stop };
+    const told = new AbortController();
+    const running = { ...prepared, life, trainer, wasTold, linger, watcher, fenced: fenced.promise, stop, told };
     return await untilEnd(live, running).catch((thrown: unknown) => outliveDefect(thrown, live, running));
   } finally {
     stop.abort();
@@ -183,6 +185,8 @@ interface Running extends Prepared {
   readonly watcher: Watcher | null;
   readonly fenced: Promise<HoldfastError>;
   readonly stop: AbortController;
+  /** Aborted when the end is about to be told. */
+  readonly told: AbortController;
 }
 
 async function untilEnd(live: LiveOptions, running: Running): Promise<LifeEnd> {
@@ -198,7 +202,8 @@ async function untilEnd(live: LiveOptions, running: Running): Promise<LifeEnd> {
     await endFenced(running, live, gone);
   } else if (first !== 'ended') {
     const leaveWord = (): void => leaveProvisional({ ...live, life, attempt });
-    flush = await endTrainer(first, { life, trainer, notices, store, attempt, book, gone, leaveWord });
+    const told = running.told.signal;
+    flush = await endTrainer(first, { life, trainer, notices, store, attempt, book, gone, leaveWord, told });
   }
   await gone;
   await settleSaves(live, life);
@@ -206,6 +211,7 @@ async function untilEnd(live: LiveOptions, running: Running): Promise<LifeEnd> {
   await running.watcher?.finish(notices, trainer.end !== null && 'code' in trainer.end && trainer.end.code === 0);
   const { wasEnded } = running.linger;
   const end = { saidFinished: life.saidFinished, wasEnded, isTerminating: await running.wasTold, trainer: trainer.end, failure };
+  running.told.abort();
   writeEnd({ ...live, life, attempt }, end, flush);
   return { ...end, lastGoodStep: life.measured.lastGoodStep };
 }
@@ -224,6 +230,7 @@ async function outliveDefect(thrown: unknown, live: LiveOptions, running: Runnin
   const { book, notices, store } = live;
   const { trainer, life, attempt, wasTold, linger } = running;
   book.complain(thrown);
+  running.told.abort();
   await Promise.race([trainer.ended, notices.terminating]);
   trainer.tell('SIGTERM');
   const over = new AbortController();

@@ -52,7 +52,7 @@ async function makeLife() {
   const attempt = await startAttempt(store, { gang: 'a' });
   await book.open(attempt.attempt);
   const unheard = (): void => {};
-  const told = { onSafe: unheard, onFirstStep: unheard, onFenced: unheard };
+  const told = { onSafe: unheard, onFirstStep: unheard, onFenced: unheard, onLeft: unheard };
   const life = new Life({ options, store, attempt, resume: null, book, sealer, stage: null, ...told });
   const rank = { rank: 0, world: 1, pid: process.pid, dumpSignal: null, send: unheard };
   life.onRank(rank);

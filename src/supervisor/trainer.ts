@@ -30,11 +30,13 @@ export class Trainer {
   readonly pid: number;
   readonly ended: Promise<TrainerExit>;
   readonly #mark: string;
+  readonly #lifeline: Lifeline;
   #end: TrainerExit | null = null;
 
-  private constructor(pid: number, mark: string, ended: Promise<TrainerExit>) {
+  private constructor(pid: number, mark: string, lifeline: Lifeline, ended: Promise<TrainerExit>) {
     this.pid = pid;
     this.#mark = mark;
+    this.#lifeline = lifeline;
     this.ended = ended.then((end) => (this.#end = end));
   }
 
@@ -51,12 +53,17 @@ export class Trainer {
     } catch (thrown) {
       throw cannotRun(program, thrown);
     }
-    return new Trainer(child.pid ?? 0, mark, ended);
+    return new Trainer(child.pid ?? 0, mark, lifeline, ended);
   }
 
   /** How it ended; null while it lives. */
   get end(): TrainerExit | null {
     return this.#end;
+  }
+
+  /** A connection of it was closed: perhaps it dies right now. */
+  look(): void {
+    if (this.#end === null) this.#lifeline.look();
   }
 
   /** How everything that belongs to it is told from what does not. */

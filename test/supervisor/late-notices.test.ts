@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Supervised } from '../support/supervised.ts';
+import { readLedger } from '../../src/ledger/reader.ts';
+import { LastWords } from '../support/last-words.ts';
+import { Supervised, trainerCommand } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
 /** Leaves a process behind that, told to end after the trainer has, tells the supervisor to, and stays until it is killed. */
@@ -49,6 +51,35 @@ describe('a notice that comes when the trainer has finished and still runs', () 
     const { code, stdout, stderr } = await run.ended;
     expect([code, stdout]).toEqual([0, expect.stringContaining('exported') as string]);
     expect(stderr).not.toContain('flush');
+  });
+});
+
+describe('a notice that leaves less time than the one before', () => {
+  it('is recorded, told and left with the deadline that it brings', async () => {
+    using folder = tempFolder();
+    using words = new LastWords(folder.path);
+    const dir = join(folder.path, 'run');
+    const args = ['--dir', dir, '--grace', '5m', '--termination-log', words.path];
+    const run = new Supervised({ args, command: trainerCommand('ignores', 'bare') });
+    await run.line(/^ready/);
+    run.signal('SIGTERM');
+    await run.line(/notice: SIGTERM/);
+    // Who presses Ctrl-C twice does not wait.
+    run.signal('SIGINT');
+    await run.line(/notice: Ctrl-C/);
+    run.signal('SIGINT');
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(143);
+    const deadlines = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'deadline' ? [event.deadlineMs] : []));
+    const [first = 0, second = 0] = deadlines;
+    expect(deadlines).toHaveLength(2);
+    expect(second).toBeLessThan(first);
+    expect(words.take().map(({ provisional, deadlineMs }) => [provisional, deadlineMs])).toEqual([
+      [true, first],
+      [true, second],
+      [false, second],
+    ]);
+    expect(stderr).toMatch(/5m left: .*\n(.*\n)*.*(left|past the deadline): .*; shorter, because /);
   });
 });
 

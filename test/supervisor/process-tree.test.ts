@@ -24,6 +24,11 @@ describe('the exit code of a run', () => {
     expect((await holdfastRun(['--', 'sh', '-c', script])).code).toBe(code);
   });
 
+  it('is that of such a signal also where workers that the trainer has forked outlive it', async () => {
+    const script = 'import os, signal, holdfast; run = holdfast.attach(); os.fork() or signal.pause(); os.kill(os.getpid(), 40)';
+    expect((await holdfastRun(['--', 'python3', '-c', script])).code).toBe(168);
+  });
+
   it('is 0 for a trainer that says it is finished, and 143 for one that exits with 0 because it was told to', async () => {
     using folder = tempFolder();
     const run = new Supervised({ args: ['--dir', join(folder.path, 'run')], command: trainerCommand('dies', 'sdk', { steps: 20 }) });
