@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRng, type Rng } from '../core/rng.ts';
-import { NO_SAVES, observeSave, predictFromBandwidth, predictSave, type SaveTimes } from './prediction.ts';
+import { joinErrors, NO_SAVES, observeSave, predictSave, type SaveTimes } from './prediction.ts';
 
 const GB = 1e9;
 
@@ -76,11 +76,17 @@ describe('the prediction of saves', () => {
     expect(error.meanDeviation).toBeLessThan(0.25);
   });
 
-  it('knows nothing before the first save, and the slow tenth of a measured bandwidth is better than nothing', () => {
+  it('knows nothing before the first save', () => {
     expect(predictSave(NO_SAVES, GB)).toBeNull();
-    const { medianMs, p95Ms, samples } = predictFromBandwidth(GB, { medianBytesPerMs: 1e6, slowBytesPerMs: 5e5 });
-    expect([medianMs, samples]).toEqual([1000, 0]);
-    expect(p95Ms).toBeGreaterThan(2000);
+  });
+
+  it('has one error over several kinds, by how often each was compared', () => {
+    const [often, rarely] = [
+      { compared: 9, withinP95: 9, meanDeviation: 0.1 },
+      { compared: 1, withinP95: 0, meanDeviation: 0.6 },
+    ];
+    expect(joinErrors(often, rarely)).toMatchObject({ compared: 10, withinP95: 9, meanDeviation: expect.closeTo(0.15) as number });
+    expect(joinErrors(NO_SAVES.error)).toEqual(NO_SAVES.error);
   });
 
   it('prefers saves of similar size, and scales others by their bytes', () => {

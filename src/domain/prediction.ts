@@ -10,7 +10,7 @@ export interface MeasuredSave {
 export interface Prediction {
   readonly medianMs: number;
   readonly p95Ms: number;
-  /** How many measured saves stand behind it; 0: only what `probe` measured, or what was told. */
+  /** How many measured saves stand behind it; 0: none. */
   readonly samples: number;
 }
 
@@ -84,16 +84,12 @@ export function predictSave({ saves, level }: SaveTimes, bytes: number): Predict
   return { medianMs: Math.exp(median), p95Ms: Math.exp(Math.max(median, upper(likely, level))), samples: chosen.length };
 }
 
-/** A prediction from a bandwidth that was measured otherwise: its median, and the slow tenth. */
-export function predictFromBandwidth(bytes: number, { medianBytesPerMs, slowBytesPerMs }: Bandwidth): Prediction {
-  const medianMs = bytes / medianBytesPerMs;
-  return { medianMs, p95Ms: Math.max(medianMs, bytes / slowBytesPerMs) * Math.exp(ASSUMED_SPREAD), samples: 0 };
-}
-
-export interface Bandwidth {
-  readonly medianBytesPerMs: number;
-  /** What nine of ten writes reach. */
-  readonly slowBytesPerMs: number;
+/** How good the predictions of several kinds were, each counted by how often it was compared. */
+export function joinErrors(...errors: readonly PredictionError[]): PredictionError {
+  const compared = errors.reduce((sum, error) => sum + error.compared, 0);
+  const withinP95 = errors.reduce((sum, error) => sum + error.withinP95, 0);
+  const deviations = errors.reduce((sum, error) => sum + error.compared * error.meanDeviation, 0);
+  return { compared, withinP95, meanDeviation: compared === 0 ? 0 : deviations / compared };
 }
 
 function isAlike(a: number, b: number): boolean {

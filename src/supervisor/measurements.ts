@@ -1,6 +1,14 @@
 import type { CadenceMeasurements } from '../domain/cadence.ts';
 import { type HangRules, type HangVerdict, judgeHang, makePace, observeBusy, observeStep, type Pace, usualStepMs } from '../domain/hang.ts';
-import { NO_SAVES, observeSave, type Prediction, predictSave, type SaveTimes } from '../domain/prediction.ts';
+import {
+  joinErrors,
+  NO_SAVES,
+  observeSave,
+  type Prediction,
+  type PredictionError,
+  predictSave,
+  type SaveTimes,
+} from '../domain/prediction.ts';
 import type { RunHistory } from '../ledger/history.ts';
 import type { SaveTimings } from './save-desk.ts';
 
@@ -162,6 +170,12 @@ export class Measurements {
   get seal(): Prediction | null {
     const { seals, lastBytes } = this.#knowledge();
     return lastBytes === null ? null : predictSave(seals, lastBytes);
+  }
+
+  /** How well saves were predicted here: until they were written, and from then until they were sealed. */
+  get predictionError(): PredictionError {
+    const { writes, seals } = this.#knowledge();
+    return joinErrors(writes.error, seals.error);
   }
 
   /** Of the last save; null: none was ever made. */

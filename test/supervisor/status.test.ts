@@ -59,6 +59,7 @@ describe('the live status', () => {
     });
     expect(status.lastGood?.step).toBeGreaterThanOrEqual(100);
     expect(status.saves.outcomes['sealed']).toBeGreaterThanOrEqual(1);
+    expect(status.saves.predictions?.compared).toBeGreaterThanOrEqual(1);
     const metrics = await ask(origin, '/metrics');
     expect(metrics).toMatchObject({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8' });
     expect(metrics.body).toMatch(/^holdfast_last_good_step \d+$/m);

@@ -62,6 +62,7 @@ export class LiveStatus {
       seal: judgeOverdue(life, store.clock),
       // Nobody knows when a busy trainer makes its next step.
       flush: measured.busyMs(nowMs) === null ? [measured.stepRest, measured.write, measured.seal] : [null, null, null],
+      predictions: measured.predictionError,
       hang: options.hang === null ? null : judge({ life, rules: options.hang, clock: store.clock }),
     };
   }

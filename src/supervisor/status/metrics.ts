@@ -123,6 +123,24 @@ export const METRICS: readonly Metric[] = [
     ],
   },
   {
+    name: 'holdfast_predictions_compared',
+    type: 'gauge',
+    help: 'Predictions of how long a save is written or sealed that were held against what it took, of this run and of what it remembers of earlier ones.',
+    samples: ({ saves }) => one(saves.predictions?.compared),
+  },
+  {
+    name: 'holdfast_predictions_in_time',
+    type: 'gauge',
+    help: 'Of these, the ones that ended within the predicted P95; 19 of 20 should.',
+    samples: ({ saves }) => one(saves.predictions?.withinP95),
+  },
+  {
+    name: 'holdfast_prediction_deviation_ratio',
+    type: 'gauge',
+    help: 'How far they were from the predicted median in the mean, as a share of it.',
+    samples: ({ saves }) => one(saves.predictions?.meanDeviation),
+  },
+  {
     name: 'holdfast_notice_seconds_left',
     type: 'gauge',
     help: 'Time until the process is killed; only while a notice runs.',

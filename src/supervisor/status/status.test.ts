@@ -26,6 +26,7 @@ const LIVE: LiveFacts = {
     { medianMs: 1000, p95Ms: 2000, samples: 9 },
     { medianMs: 3000, p95Ms: 4000, samples: 9 },
   ],
+  predictions: { compared: 40, withinP95: 38, meanDeviation: 0.2 },
   hang: null,
 };
 const FACTS: StatusFacts = {
@@ -49,6 +50,12 @@ describe('the status of a run', () => {
       lastGood: { step: 100, ageSeconds: 12 },
       hang: null,
     });
+  });
+
+  it('tells how well saves were predicted, while there is a trainer', () => {
+    expect(makeStatus(FACTS).saves.predictions).toEqual({ compared: 40, withinP95: 38, meanDeviation: 0.2 });
+    expect(renderMetrics(makeStatus(FACTS))).toContain('holdfast_predictions_in_time 38\n');
+    expect(makeStatus({ ...FACTS, live: null }).saves.predictions).toBeNull();
   });
 
   it('does not make up what is not known', () => {

@@ -2,7 +2,7 @@ import type { Deadline } from '../../domain/effective-grace.ts';
 import type { HangVerdict } from '../../domain/hang.ts';
 import type { SealVerdict } from '../../domain/overdue-seal.ts';
 import { CAUSES, firstTerminating, type Notice } from '../../domain/notice.ts';
-import type { Prediction } from '../../domain/prediction.ts';
+import type { Prediction, PredictionError } from '../../domain/prediction.ts';
 import type { LastSave, Totals } from './totals.ts';
 
 /** Named in every answer; a field may be added under the same number, a meaning never changes. Documented in docs/reference/status.md. */
@@ -25,6 +25,7 @@ export interface LiveFacts {
   readonly seal: SealVerdict | null;
   /** What a flush would take: until the step ends, to write, to seal; null where one of them was never measured, or cannot be told. */
   readonly flush: readonly [Prediction | null, Prediction | null, Prediction | null];
+  readonly predictions: PredictionError;
   readonly hang: HangVerdict | null;
 }
 
@@ -107,6 +108,7 @@ function savesOf({ saves, lastSave, sealedMs, writeMs, stallMs, sealedBytes }: T
     writeSeconds: writeMs / 1000,
     stallSeconds: stallMs / 1000,
     bytes: sealedBytes,
+    predictions: live?.predictions ?? null,
     last: lastSave === null ? null : lastOf(lastSave),
   };
 }
