@@ -88,7 +88,8 @@ function isOverruled(store: Store, { scan: { rollback } }: LastGood, { name }: S
 function makeDurable(store: Store, keeper: SealedCheckpoint | null): void {
   const { fs, path } = store;
   try {
-    if (keeper?.kind === 'directory') fs.fsyncFolder(dirname(keeper.manifestFile));
+    // The seal of what was adopted came into a folder that was there.
+    if (keeper?.kind === 'directory' && keeper.manifest.origin === 'adopted') fs.fsyncFolder(dirname(keeper.manifestFile));
     fs.fsyncFolder(path);
   } catch (thrown) {
     throw storeFailure(store, thrown, 'make durable the names in', path);
