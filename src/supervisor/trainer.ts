@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Clock } from '../core/clock.ts';
@@ -43,7 +43,7 @@ export class Trainer {
   /** Resolves when the program runs; a command that cannot be run is an error with its own exit code. */
   static async start({ command, env, mark }: TrainerOptions): Promise<Trainer> {
     const [program = '', ...args] = command;
-    const child = spawn(program, args, { detached: true, stdio: STREAMS_AND_LIFELINE, env: { ...env, [MARK_NAME]: mark } });
+    const child = launch(program, args, { ...env, [MARK_NAME]: mark });
     const lifeline = new Lifeline(child);
     const ended = new Promise<TrainerExit>((resolve) =>
       child.once('exit', (code, signal) => resolve(endOf(code, signal, lifeline.signal))),
@@ -115,6 +115,16 @@ export class Trainer {
       await clock.sleep(KILL_PAUSE_MS);
     }
     return false;
+  }
+}
+
+/** Where so few files may be open that there is no descriptor for a lifeline, it starts without. */
+function launch(program: string, args: readonly string[], env: TrainerOptions['env']): ChildProcess {
+  const start = (stdio: StdioOptions): ChildProcess => spawn(program, args, { detached: true, stdio, env });
+  try {
+    return start(STREAMS_AND_LIFELINE);
+  } catch {
+    return start('inherit');
   }
 }
 

@@ -25,8 +25,22 @@ describe('the exit code of a run', () => {
   });
 
   it('is that of such a signal also where workers that the trainer has forked outlive it', async () => {
-    const script = 'import os, signal, holdfast; run = holdfast.attach(); os.fork() or signal.pause(); os.kill(os.getpid(), 40)';
-    expect((await holdfastRun(['--', 'python3', '-c', script])).code).toBe(168);
+    // A worker that runs has let go of the socket; one that was forked this instant may not have yet.
+    const script = [
+      'import os, signal, holdfast',
+      'run, (reads, writes) = holdfast.attach(), os.pipe()',
+      'if os.fork() == 0: os.write(writes, b"x"); signal.pause()',
+      'os.read(reads, 1)',
+      'os.kill(os.getpid(), 40)',
+    ];
+    expect((await holdfastRun(['--', 'python3', '-c', script.join('\n')])).code).toBe(168);
+  });
+
+  it('is the trainer’s own also where few files may be open', async () => {
+    using folder = tempFolder();
+    const within = ['bash', '-c', 'ulimit -n 90; exec "$@"', 'bash'];
+    const run = new Supervised({ args: ['--dir', join(folder.path, 'run')], command: ['sh', '-c', 'exit 42'], within });
+    expect((await run.ended).code).toBe(42);
   });
 
   it('is 0 for a trainer that says it is finished, and 143 for one that exits with 0 because it was told to', async () => {
