@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type Attempt, startAttempt } from '../src/checkpoint/store/attempt.ts';
 import { lastGood } from '../src/checkpoint/store/last-good.ts';
-import { rollBack } from '../src/checkpoint/store/roll-back.ts';
+import { findSealed, rollBack } from '../src/checkpoint/store/roll-back.ts';
 import { commitSave } from '../src/checkpoint/store/commit.ts';
 import { beginSave, writeReceipt } from '../src/checkpoint/store/save.ts';
 import { type OpenStore, readRun } from '../src/checkpoint/store/store.ts';
@@ -85,4 +85,20 @@ it('ls, resume and prune agree where all that was sealed lies in quarantine, and
   }
   await rollBack(run.store, null);
   expect(await list(run.path)).toMatchObject({ isWithheld: false });
+});
+
+it('ls and resume agree where what the run was rolled back to is not there, and say so', async () => {
+  using run = testRun();
+  await sealSteps(run.store, 'g', 1, 2);
+  await rollBack(run.store, findSealed(run.store, '1'));
+  expect(await list(run.path)).toMatchObject({ missingTarget: null });
+  rmSync(join(run.path, 'step-1'), { recursive: true });
+  const report = await list(run.path);
+  expect(report).toMatchObject({ lastGood: null, missingTarget: { name: 'step-1', step: 1 } });
+  expect(renderList(report, PLAIN, 0).at(-1)).toContain('rolled back to step-1, step 1, which is not here');
+  for (const command of ['ls', 'resume']) {
+    const { code, stdout, stderr } = await runCommand([command, run.path]);
+    expect([command, code]).toEqual([command, 1]);
+    expect(`${stdout}${stderr}`).toContain('rolled back to step-1');
+  }
 });

@@ -25,7 +25,7 @@ export const ls = defineCommand({
       const { renderList } = await import('../store/render-list.ts');
       output.print(...renderList(report, output, clock.now()));
     }
-    if (report.isWithheld) return EXIT.no;
+    if (report.isWithheld || report.missingTarget !== null) return EXIT.no;
     return report.checkpoints.length + report.broken.length === 0 ? EXIT.nothing : EXIT.ok;
   },
 });

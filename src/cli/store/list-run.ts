@@ -5,6 +5,7 @@ import { readsFirst, withheldIn } from '../../checkpoint/store/last-good.ts';
 import { bytesOf } from '../../checkpoint/store/prune.ts';
 import { listPins } from '../../checkpoint/store/pins.ts';
 import { listQuarantine, type Quarantined } from '../../checkpoint/store/quarantine.ts';
+import type { Rollback } from '../../checkpoint/store/rollback.ts';
 import { type BrokenSeal, scan, type SealedCheckpoint } from '../../checkpoint/store/scan.ts';
 import { readRun, type Store } from '../../checkpoint/store/store.ts';
 import type { Verdict } from '../../checkpoint/verdict.ts';
@@ -61,6 +62,8 @@ export interface ListReport {
   readonly quarantined: readonly Quarantined[];
   /** Nothing is sealed here any more, and what lies in quarantine would count: the run does not start fresh by itself. */
   readonly isWithheld: boolean;
+  /** What the run was rolled back to, where that, and everything else that would count, is not here: the run does not start fresh by itself. */
+  readonly missingTarget: Rollback['to'];
 }
 
 /** Files of which the structure is read, the newest checkpoints first; those of older ones are only held against their seals. */
@@ -70,7 +73,7 @@ export async function listRun(path: string, options: ListOptions): Promise<ListR
   const { clock, level } = options;
   const store = readRun(path, { clock });
   const found = scan(store);
-  const { run, sealed, rolledBack, broken, foreign } = found;
+  const { run, sealed, rolledBack, rollback, broken, foreign } = found;
   const looked = await lookAtEach(store, [...sealed, ...rolledBack], options);
   const taken = lastGoodOf(looked.slice(0, sealed.length));
   const pins = listPins(store);
@@ -83,6 +86,8 @@ export async function listRun(path: string, options: ListOptions): Promise<ListR
     }),
   );
   const quarantined = listQuarantine(store);
+  const withheld = withheldIn(store, found);
+  const isNothing = sealed.length + broken.length + withheld.length === 0;
   return {
     schema: 'holdfast.ls/1',
     path,
@@ -94,7 +99,8 @@ export async function listRun(path: string, options: ListOptions): Promise<ListR
     broken,
     foreign,
     quarantined,
-    isWithheld: checkpoints.length + broken.length === 0 && withheldIn(store, found).length > 0,
+    isWithheld: checkpoints.length + broken.length === 0 && withheld.length > 0,
+    missingTarget: isNothing ? (rollback?.to ?? null) : null,
   };
 }
 

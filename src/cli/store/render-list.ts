@@ -69,11 +69,15 @@ const READ_FIRST: Readonly<Record<NonNullable<ListReport['readFirst']>, string>>
   'io-error': 'an I/O error was met here',
 };
 
-function conclusion({ lastGood, readFirst, checkpoints, broken, quarantined }: ListReport, style: Style): string {
+function conclusion({ lastGood, readFirst, checkpoints, broken, quarantined, missingTarget }: ListReport, style: Style): string {
   if (lastGood !== null) {
     const resumes = `A run resumes from ${style.bold(printable(lastGood))}`;
     if (readFirst === null) return `${resumes}.`;
     return `${resumes} if its bytes are what was sealed: it reads them first, because ${READ_FIRST[readFirst]}. holdfast ls --deep reads them now.`;
+  }
+  if (missingTarget !== null) {
+    const gone = style.red(`The run was rolled back to ${printable(missingTarget.name)}, step ${missingTarget.step}, which is not here.`);
+    return `${gone} holdfast rollback RUN decides anew: --to=STEP, --undo or --fresh.`;
   }
   if (checkpoints.length + broken.length === 0) {
     if (quarantined.length === 0) return 'Nothing is sealed here.';
