@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { seal, sealSteps, stagedSave, type TestRun, testRun } from '../../../test/support/sealed-run.ts';
 import { VirtualClock } from '../../core/clock.ts';
+import { adopt } from './adopt.ts';
 import { newestAttempt, publishDeadline, startAttempt } from './attempt.ts';
 import { commitSave } from './commit.ts';
 import { realFs } from './durable-fs.ts';
@@ -46,6 +47,30 @@ describe('an attempt', () => {
     await startAttempt(run.store, { gang: 'h', attempt: 5 });
     await expect(startAttempt(run.store, { gang: 'late', attempt: 4 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
     await expect(startAttempt(run.store, { gang: 'g', attempt: 3 })).rejects.toMatchObject({ code: 'ATTEMPT_FENCED' });
+  });
+});
+
+describe('an attempt in a run with checkpoints of other tools', () => {
+  it.each([
+    ['EACCES', 'default'],
+    ['EIO', 'io-error'],
+  ])('is started although the folder of one of them cannot be synced: %s', async (code, because) => {
+    using run = testRun();
+    mkdirSync(join(run.path, 'of-a-tool'));
+    writeFileSync(join(run.path, 'of-a-tool/weights'), 'bytes');
+    await adopt(run.store, join(run.path, 'of-a-tool'), { accept: 'anything', step: 1 });
+    const failed: string[] = [];
+    const fs = {
+      ...realFs,
+      fsyncFolder(path: string) {
+        if (path !== join(run.path, 'of-a-tool')) return realFs.fsyncFolder(path);
+        failed.push(path);
+        throw Object.assign(new Error(code), { code });
+      },
+    };
+    expect(await startAttempt({ ...run.store, fs }, { gang: 'g' })).toMatchObject({ attempt: 1 });
+    expect(failed).toHaveLength(1);
+    expect(await lastGood(run.store)).toMatchObject({ checkpoint: { name: 'of-a-tool' }, because });
   });
 });
 

@@ -3,11 +3,12 @@ import { HoldfastError } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { isObject, type JsonObject, parseJson } from '../json.ts';
 import type { DurableFs } from './durable-fs.ts';
+import { rememberSuspicion } from './last-good-cache.ts';
 import { at, STAGED_DATA, STAGED_MANIFEST } from './layout.ts';
 import { readSeals } from './read-seals.ts';
 import { replaceFile } from './replace-file.ts';
 import { type OpenStore, restoreFolders, type Store } from './store.ts';
-import { isCode, isNotOurs, storeError } from './store-error.ts';
+import { isCode, isDiskError, isNotOurs, storeError } from './store-error.ts';
 
 const ATTEMPT_SCHEMA = 'holdfast.attempt/1';
 
@@ -285,20 +286,21 @@ function renamed(fs: DurableFs, from: string, to: string): boolean {
  * What a scan finds from now on is durable, also where its writer died before its last sync: its name, and for what was adopted, whose seal came
  * into a folder that was there, the name of the seal.
  */
-function makeSealsDurable({ fs, path }: OpenStore): void {
+function makeSealsDurable(store: OpenStore): void {
+  const { fs, path } = store;
   for (const { kind, manifestFile, parsed } of readSeals(fs, path)) {
     const isAdopted = kind === 'directory' && parsed.ok && parsed.manifest.origin === 'adopted';
-    if (isAdopted) syncIfThere(fs, dirname(manifestFile));
+    if (isAdopted) syncIfPossible(store, dirname(manifestFile));
   }
   fs.fsyncFolder(path);
 }
 
-/** What another has moved or deleted meanwhile is nobody's to resume from. */
-function syncIfThere(fs: DurableFs, folder: string): void {
+/** One of many, perhaps of somebody else, or gone meanwhile: no reason not to train. Whoever resumes reads every byte where the disk has failed. */
+function syncIfPossible(store: OpenStore, folder: string): void {
   try {
-    fs.fsyncFolder(folder);
+    store.fs.fsyncFolder(folder);
   } catch (thrown) {
-    if (!isCode(thrown, 'ENOENT', 'ENOTDIR')) throw thrown;
+    if (isDiskError(thrown)) rememberSuspicion(store);
   }
 }
 
