@@ -29,7 +29,7 @@ function inject(count: number, rng: Rng) {
   const wanted = SUBJECTS.filter((subject) => values.subject.includes(subject));
   const onProgress = ({ injections, faults }: Tally): void =>
     void process.stderr.write(`${injections} injections, ${faults.length} faults\n`);
-  const signal = AbortSignal.timeout(Number(values.minutes) * 60_000);
+  const signal = AbortSignal.timeout(Math.round(Number(values.minutes) * 60_000));
   return runInjections({
     count,
     rng,
