@@ -79,7 +79,7 @@ describe('a notice that leaves less time than the one before', () => {
       [true, second],
       [false, second],
     ]);
-    expect(stderr).toMatch(/5m left: .*\n(.*\n)*.*(left|past the deadline): .*; shorter, because /);
+    expect(stderr).toMatch(/ left: .*\n(.*\n)*.*(left|past the deadline): .*; shorter, because /);
   });
 });
 
