@@ -8,7 +8,8 @@ import { tempFolder } from '../support/temp-folder.ts';
 
 const trainer = (...args: readonly string[]): string[] => ['python3', join(ROOT, 'test/support/trainers/evaluates.py'), ...args];
 
-describe('a trainer that evaluates', () => {
+// On a machine with much else to do.
+describe('a trainer that evaluates', { timeout: 180_000 }, () => {
   it('between a step and its save has neither written nor stood still for the save meanwhile', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
