@@ -68,6 +68,8 @@ export async function adopt(opened: Store, path: string, options: AdoptOptions =
   try {
     const files = await readWhole(store, place, before, options);
     syncAll(store, place, before);
+    // The name of the checkpoint itself.
+    store.fs.fsyncFolder(dirname(place.path));
     // Syncing can take long, and who has begun to delete it must not find a new file in it.
     assertUnchanged(before.files, listFiles(store, place).files, place);
     const manifest = putManifest(store, place, { ...factsOf(report, options), step, files });
@@ -100,20 +102,23 @@ interface Names {
   readonly folders: readonly string[];
 }
 
-/** Every file, every folder on the way to it, and the name of the checkpoint itself: who wrote them may have synced nothing. */
-function syncAll({ fs }: OpenStore, { root, path }: Pick<Place, 'root' | 'path'>, { files, folders }: Names): void {
+/** Every file and every folder on the way to it: who wrote them may have synced nothing. */
+function syncAll({ fs }: OpenStore, { root }: Place, { files, folders }: Names): void {
   for (const file of files) fs.fsyncFile(join(root, file.path));
   for (const folder of folders) fs.fsyncFolder(join(root, folder));
-  fs.fsyncFolder(dirname(path));
 }
 
 /** The same of one that has its seal: whoever put it there may have died before their last sync, or may have copied it and synced nothing. */
 function syncSealed(store: OpenStore, place: Place, { files }: Manifest): void {
+  const { fs } = store;
+  const { kind, path, manifestFile } = place;
   try {
-    store.fs.fsyncFile(place.manifestFile);
-    syncAll(store, place, { files, folders: foldersTo(files) });
+    fs.fsyncFile(manifestFile);
+    syncAll(store, place, { files, folders: kind === 'directory' ? foldersTo(files) : [] });
+    // What is moved into the run gets its name there.
+    if (!liesElsewhere(store, place)) fs.fsyncFolder(dirname(path));
   } catch (thrown) {
-    throw storeFailure(store, thrown, 'make durable', place.path);
+    throw storeFailure(store, thrown, 'make durable', path);
   }
 }
 

@@ -107,7 +107,9 @@ export const HARMLESS: readonly { readonly because: string; readonly mutations: 
     because: 'the manifest was durable before it came to its place; this sync is for one that somebody has copied there',
     mutations: [
       'drop sync-file checkpoint-N/holdfast.manifest.json',
+      'drop sync-file export/model-N.dat.holdfast.json',
       'swap rename STAGED/manifest -> checkpoint-N/holdfast.manifest.json with sync-file checkpoint-N/holdfast.manifest.json',
+      'swap rename STAGED/manifest -> export/model-N.dat.holdfast.json with sync-file export/model-N.dat.holdfast.json',
     ],
   },
   {
