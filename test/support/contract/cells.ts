@@ -100,6 +100,5 @@ function waits({ manner, notice }: Cell): boolean {
  */
 export function graceOf(cell: Cell): number {
   if (!waits(cell)) return 60_000;
-  if (cell.kind === 'bare') return 2000;
-  return cell.manner === 'ignores' ? 30_000 : 15_000;
+  return cell.kind === 'bare' ? 2000 : 30_000;
 }

@@ -10,7 +10,7 @@ import { MemoryLimit } from '../memory-limit.ts';
 import { ROOT } from '../run-process.ts';
 import type { Slots } from '../slots.ts';
 import { isAlive, Supervised } from '../supervised.ts';
-import { tempFolder } from '../temp-folder.ts';
+import { MEMORY, tempFolder } from '../temp-folder.ts';
 import { type Cell, graceOf, isEnding } from './cells.ts';
 import type { Outcome } from './expected.ts';
 import { openSource } from './notices.ts';
@@ -54,7 +54,8 @@ interface Launch {
 /** Plays one run of the matrix to its end. */
 export async function play(cell: Cell, launch: Launch): Promise<Played> {
   const { manner, notice, isFirst } = cell;
-  using folder = tempFolder();
+  // A disk that is busy with others' work would make a save too long for the grace.
+  using folder = tempFolder(MEMORY);
   const place = placeIn(folder.path);
   await using limit = makeLimit(manner);
   await using source = await openSource(notice, place.annotations);
