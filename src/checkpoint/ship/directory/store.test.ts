@@ -24,6 +24,15 @@ describe('a folder of copies', () => {
     expect((await store.read('a/note', 10))?.bytes.toString()).toBe('two');
   });
 
+  it('takes no name for another’s because something is in the way of its folder', async () => {
+    using folder = tempFolder();
+    const store = storeIn(folder.path);
+    writeFileSync(join(folder.path, 'a'), '');
+    await expect(store.create('a/note', Buffer.from('one'))).rejects.toThrow();
+    expect(await store.create('b/note', Buffer.from('one'))).toMatchObject({ isWritten: true });
+    expect(await store.create('b/note', Buffer.from('two'))).toEqual({ isWritten: false });
+  });
+
   it('is cleaned of what a killed process left on its way, after a minute; uploads can be gone on with for as long as is said', async () => {
     using folder = tempFolder();
     const store = storeIn(folder.path);

@@ -79,13 +79,18 @@ export class DirectoryStore implements ObjectStore {
 
   async create(key: string, bytes: Uint8Array): Promise<Written> {
     return this.#guard('write', key, async () => {
-      try {
-        // A link fails when the name is taken: nothing can come between looking and writing.
-        await this.#withTemporary(key, bytes, (temporary) => fs.link(temporary, this.#path(key)));
-      } catch (thrown) {
-        if (isCode(thrown, 'EEXIST')) return { isWritten: false };
-        throw thrown;
-      }
+      let isTaken = false;
+      await this.#withTemporary(key, bytes, async (temporary) => {
+        try {
+          // A link fails when the name is taken: nothing can come between looking and writing.
+          await fs.link(temporary, this.#path(key));
+        } catch (thrown) {
+          // Of the name alone: a folder above it that is there and cannot be looked at says nothing about it.
+          if (!isCode(thrown, 'EEXIST')) throw thrown;
+          isTaken = true;
+        }
+      });
+      if (isTaken) return { isWritten: false };
       await syncFolder(dirname(this.#path(key)));
       return { isWritten: true, version: versionOf(bytes) };
     });
