@@ -60,7 +60,7 @@ export const REMOTE_ERROR_CODES = {
     exit: EXIT.no,
     title: 'What the object store holds cannot be understood',
     explain:
-      'The remote manifest or pointer is damaged, too large, of a newer version, or names files outside of its folder; or the store answered something that is no answer. Nothing was written. `holdfast run` ends with 65 for it.',
+      'The remote manifest or pointer is damaged, too large, of a newer version, or names files outside of its folder; or the store answered something that is no answer. Nothing was written. `holdfast run` ends with 75 for it: a proxy on the way may have answered, and another try may reach the store.',
   },
   REMOTE_UNAVAILABLE: {
     exit: EXIT.unavailable,

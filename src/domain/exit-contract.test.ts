@@ -66,7 +66,7 @@ describe('the exit code of a run', () => {
   it.each([
     ['none of its checkpoints is good', 'NO_LAST_GOOD', 65],
     ['the copies are of another run', 'REMOTE_CONFLICT', 65],
-    ['the copies cannot be understood', 'REMOTE_INVALID', 65],
+    ['the copies cannot be understood, or what lies on the way to them answers in their place', 'REMOTE_INVALID', 75],
     ['the clock is wrong on this node', 'CLOCK_SKEWED', 75],
     ['the store cannot be reached', 'REMOTE_UNAVAILABLE', 75],
     ['the command line is wrong', 'USAGE', 64],

@@ -88,7 +88,7 @@ export const POD_FAILURE_POLICY = `podFailurePolicy:
         values: [64, 65, 126, 127]`;
 
 /** Another try, another way through the network or another node may mend these. */
-const MAY_PASS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['CLOCK_SKEWED', 'CHECKSUM_MISMATCH', 'STORAGE_FAILED']);
+const MAY_PASS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['CLOCK_SKEWED', 'CHECKSUM_MISMATCH', 'REMOTE_INVALID', 'STORAGE_FAILED']);
 
 /** The exit code of an error for which no trainer was started. Other commands end with 1 where the answer is no; here that would look like the trainer's own. */
 export function exitOfRefusal({ code, exitCode }: Pick<HoldfastError, 'code' | 'exitCode'>): ExitCode {
