@@ -30,7 +30,7 @@ export const RUN_ERROR_CODES = {
     exit: EXIT.notWritten,
     title: 'The disk does not answer for a save that was handed over',
     explain:
-      'Sealing a save takes more than five times what such saves were predicted to take at most (and more than half a minute), or, where none was measured, ten minutes without a byte: a network file system without its server, a disk that hangs. Training goes on; a save that would have to wait for it is refused with this code. When the disk answers, the save is sealed and others follow. At a deadline nobody waits for it: every earlier checkpoint is as it was, and what lies in memory stays there for the next life on this node.',
+      'Sealing a save takes more than five times what such saves were predicted to take at most, and no byte has moved for half a minute, or, where none was measured, for ten minutes: a network file system without its server, a disk that hangs. Training goes on; a save that would have to wait for it is refused with this code. When the disk answers, the save is sealed and others follow. At a deadline nobody waits for it: every earlier checkpoint is as it was, and what lies in memory stays there for the next life on this node.',
   },
   NO_PYTHON: {
     exit: EXIT.noRuntime,

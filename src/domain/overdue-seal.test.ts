@@ -3,13 +3,15 @@ import { judgeSeal, type SealInFlight } from './overdue-seal.ts';
 
 const MINUTE = 60_000;
 const SEALING: SealInFlight = { step: 40, kind: 'sealing', tookMs: 0, quietMs: 0, predicted: { medianMs: 20_000, p95Ms: 30_000 } };
+const QUICK = { medianMs: 10, p95Ms: 20 };
 
 describe('a seal', () => {
   it.each<[string, Partial<SealInFlight>, boolean]>([
-    ['is in time within a multiple of its P95', { tookMs: 150_000 }, false],
-    ['is overdue after that, also while bytes still move', { tookMs: 150_001 }, true],
-    ['that usually takes moments is given half a minute', { predicted: { medianMs: 10, p95Ms: 20 }, tookMs: 30_000 }, false],
-    ['that usually takes moments is overdue after half a minute', { predicted: { medianMs: 10, p95Ms: 20 }, tookMs: 30_001 }, true],
+    ['is in time within a multiple of its P95', { tookMs: 150_000, quietMs: 150_000 }, false],
+    ['is overdue after that', { tookMs: 150_001, quietMs: 30_001 }, true],
+    ['is slow and not overdue while bytes still move', { tookMs: 10 * MINUTE, quietMs: 30_000 }, false],
+    ['that usually takes moments is given half a minute', { predicted: QUICK, tookMs: 30_000, quietMs: 30_000 }, false],
+    ['that usually takes moments is overdue after half a minute', { predicted: QUICK, tookMs: 30_001, quietMs: 30_001 }, true],
     ['that nobody can predict is in time while bytes move', { predicted: null, tookMs: 100 * MINUTE, quietMs: 10 * MINUTE }, false],
     [
       'that nobody can predict is overdue when none has moved for long',

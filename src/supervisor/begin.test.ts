@@ -12,6 +12,7 @@ import { lastGood } from '../checkpoint/store/last-good.ts';
 import { findSealed, rollBack } from '../checkpoint/store/roll-back.ts';
 import { openRun, type OpenStore } from '../checkpoint/store/store.ts';
 import { realClock } from '../core/clock.ts';
+import { readLedger } from '../ledger/reader.ts';
 import { begin, type Beginning } from './begin.ts';
 import { Book } from './book.ts';
 import type { Begun } from './gang/meet.ts';
@@ -92,6 +93,8 @@ describe('a run that was rolled back on another node', () => {
     await seal(other, attempt, { step: 150 });
     expect((await lastGood(other)).checkpoint?.manifest).toMatchObject({ step: 150, attempt: attempt.attempt });
     expect(told.filter((text) => text.includes('the run goes on in another'))).toHaveLength(1);
+    const ended = readLedger(other.path).events.filter(({ event }) => event.kind === 'attempt-ended');
+    expect(ended).toMatchObject([{ attempt: 2, event: { end: 'refused' } }]);
   });
 
   it('goes on in the first attempt where they did', async () => {

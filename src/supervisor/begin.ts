@@ -2,6 +2,7 @@ import { type Attempt, startAttempt } from '../checkpoint/store/attempt.ts';
 import { readRollback } from '../checkpoint/store/rollback.ts';
 import type { OpenStore } from '../checkpoint/store/store.ts';
 import { HoldfastError } from '../core/errors.ts';
+import { EXIT } from '../core/exit-codes.ts';
 import { RESERVE_MS } from '../domain/flush-decision.ts';
 import { findResume } from './find-resume.ts';
 import type { Begun } from './gang/meet.ts';
@@ -10,6 +11,9 @@ import { adoptImages } from './staging/adopt-images.ts';
 
 /** What it takes to begin a life, before there is one. */
 export type Beginning = Pick<LiveOptions, 'options' | 'store' | 'book' | 'notices' | 'sealer' | 'stage' | 'shipping' | 'restart'>;
+
+/** Of an attempt that never had a trainer. */
+const NOTHING_DONE = { cause: null, step: null, lastGoodStep: null, lostMs: 0, lostSteps: 0, accelerators: null } as const;
 
 /**
  * The next attempt, and what it goes on from. A decision to roll back that comes with the copies may be about this very attempt, where the place of the
@@ -26,7 +30,9 @@ export async function begin(live: Beginning, gang: string, signal: AbortSignal):
       const resume = await findResume(live, signal);
       if (!isTakenBack(store, attempt)) return { attempt, resume };
     }
-    book.warn(`nothing that attempt ${attempt.attempt} saved would count after the run was rolled back; the run goes on in another`);
+    const sentence = `nothing that attempt ${attempt.attempt} saved would count after the run was rolled back; the run goes on in another`;
+    book.warn(sentence);
+    book.record({ kind: 'attempt-ended', exitCode: EXIT.fenced, end: 'refused', sentence, ...NOTHING_DONE });
   }
 }
 

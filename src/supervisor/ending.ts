@@ -72,7 +72,10 @@ export function announce(options: Deciding): FlushDecision | null {
   return decision;
 }
 
-/** The deadline has come nearer after it was announced: who waits for it is woken by itself, and everybody else must know. */
+/**
+ * The deadline has come nearer after it was announced: who waits for it is woken by itself, and everybody else must know. A replacement is not told: that would
+ * wait for a disk on which a flush is being written, and the later one that it knows does no harm, since the end is published, too.
+ */
 function tellNearer(options: EndingOptions): void {
   const { store, book, notices, leaveWord } = options;
   const { deadline } = notices;
@@ -80,7 +83,6 @@ function tellNearer(options: EndingOptions): void {
   leaveWord();
   recordDeadline(book, deadline);
   book.say(explainDeadline(deadline, store.clock.now()));
-  publish(options);
 }
 
 function recordDeadline(book: Book, { deadlineMs, graceMs, confidence, reasons }: Deadline): void {

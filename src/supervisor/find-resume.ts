@@ -2,6 +2,7 @@ import { type LastGood, lastGood, missingTarget, startsFresh } from '../checkpoi
 import type { Rollback } from '../checkpoint/store/rollback.ts';
 import type { SealedCheckpoint } from '../checkpoint/store/scan.ts';
 import { HoldfastError } from '../core/errors.ts';
+import { EXIT } from '../core/exit-codes.ts';
 import { printable } from '../core/printable.ts';
 import type { LiveOptions } from './live-once.ts';
 
@@ -34,7 +35,10 @@ export async function findResume(live: Searching, signal: AbortSignal): Promise<
   if (startsFresh(found)) return null;
   const target = missingTarget(found);
   if (target !== null) throw notHere(store.path, target);
+  // What could not be read may be good: another try, or another node, may read it.
+  const mayPass = found.skipped.some(({ state }) => state === 'unreadable' || state === 'busy');
   throw new HoldfastError('NO_LAST_GOOD', {
+    ...(mayPass ? { exit: EXIT.unavailable } : {}),
     message: `the trainer was not started: ${printable(store.path)} has checkpoints, and none of them is good to resume from`,
     hint: 'Nothing was deleted. holdfast ls RUN tells what there is; holdfast quarantine RUN brings one back; holdfast rollback RUN --fresh lets the run start from nothing.',
   });

@@ -389,6 +389,8 @@ export class Life implements SdkListener, SaveEvents {
   /** A run's folder that is gone looks like one that was taken over; only a newer attempt is a reason to end. */
   #isReplaced(): boolean {
     const { store, attempt } = this.#life;
+    // At a deadline nobody waits for a disk that does not answer.
+    if (this.isDiskSilent) return false;
     try {
       return (newestAttempt(store)?.attempt ?? 0) > attempt.attempt;
     } catch {

@@ -21,6 +21,7 @@ let said: ToRank[];
 let ends: string[];
 /** What the desk did when each save was told as sealed. */
 let phases: string[];
+let whenSealed: () => void;
 let timings: SaveTimings[];
 let furthest: number | null;
 /** What somebody else was told to expect. */
@@ -33,6 +34,7 @@ beforeEach(() => {
   store = openRun(dir);
   sealer = new Sealer({ dir, clock: realClock });
   [said, ends, phases, timings, furthest, announced] = [[], [], [], [], null, []];
+  whenSealed = () => {};
 });
 
 afterEach(async () => {
@@ -73,6 +75,7 @@ async function makeDesk(...ranks: Rank[]): Promise<SaveDesk> {
         timings.push(times);
         ends.push(name);
         phases.push(desk.phase);
+        whenSealed();
       },
       onLost: (_, error, outcome) => void ends.push(`${outcome}: ${error.message}`),
       onDefect: (thrown) => void ends.push(String(thrown)),
@@ -236,6 +239,16 @@ describe('who begins a save', { timeout: 30_000 }, () => {
     desk.refuseMeanwhile('nobody waits for it');
     desk.begin(rank, 8);
     expect((await given()).step).toBe(8);
+    desk.abandon('the test is over');
+  });
+
+  it('when the disk has answered at last waits for what is left to do, and is not refused', async () => {
+    const rank = makeRank(0);
+    const desk = await sealing(rank);
+    desk.refuseMeanwhile('the disk does not answer');
+    whenSealed = () => desk.begin(rank, 6);
+    expect((await given()).step).toBe(6);
+    expect(phases).toEqual(['tidying']);
     desk.abandon('the test is over');
   });
 

@@ -371,6 +371,8 @@ export class SaveDesk {
       };
       const sealed = await way.seal(save, all, { writeMs: written.writeMs, signal, onBytes });
       const { path, bytes, phases } = sealed;
+      // It has answered: whoever comes now waits for what is left, which is little.
+      this.#overdue = null;
       this.#enter({ kind: 'tidying', save, sinceMs: this.#now() });
       for (const rank of all) rank.send({ type: 'sealed', save: save.save, step: save.step, path });
       events.onSealed(sealed, { step: save.step, bytes, ...written, sealMs: this.#now() - startedMs, phases });

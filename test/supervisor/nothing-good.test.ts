@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readLedger } from '../../src/ledger/reader.ts';
@@ -31,6 +31,21 @@ it('a trainer is not started from nothing while its run has checkpoints of which
   expect((await runCommand(['rollback', dir, '--fresh'])).code).toBe(0);
   expect((await run()).code).toBe(0);
   expect(existsSync(started)).toBe(true);
+});
+
+it('a run whose only checkpoint cannot be judged now may be tried again', async () => {
+  using folder = tempFolder();
+  const [dir, started] = [join(folder.path, 'run'), join(folder.path, 'started')];
+  mkdirSync(join(dir, 'step-5'), { recursive: true });
+  writeFileSync(join(dir, 'step-5/state'), 'everything');
+  expect((await runCommand(['seal', '--accept=anything', join(dir, 'step-5')])).code).toBe(0);
+  const run = () => new Supervised({ args: ['--dir', dir], command: ['touch', started] }).ended;
+  // Somebody writes to it, as far as anyone can see.
+  const writer = openSync(join(dir, 'step-5/state'), 'r+');
+  const refused = await run().finally(() => closeSync(writer));
+  expect([refused.code, existsSync(started)]).toEqual([75, false]);
+  expect(refused.stderr).toContain('NO_LAST_GOOD');
+  expect((await run()).code).toBe(0);
 });
 
 it('a trainer is not started from nothing while its run was rolled back to a step that is not here', async () => {

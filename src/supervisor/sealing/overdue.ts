@@ -30,17 +30,19 @@ export function judgeOverdue({ desk, measured }: Sealing, clock: Clock): SealVer
 }
 
 /**
- * Looks whether what was handed over is sealed in a time that can be told, until `signal` is aborted. That it is not is told once for each save, and
+ * Looks whether what was handed over is sealed in a time that can be told, until `signal` is aborted. That it is not is told once for sealing a save and once for what follows, and
  * whoever would wait for it is refused: the trainer goes on, whatever the disk does. Nothing is given up, since the disk may come back.
  */
 export async function watchOverdue({ life, clock, book, signal }: OverdueWatch): Promise<void> {
   let told: string | null = null;
   do {
-    const save = life.desk.waiting?.save ?? null;
+    const { waiting } = life.desk;
     const verdict = judgeOverdue(life, clock);
-    if (save === null || save === told || verdict?.isOverdue !== true) continue;
-    told = save;
-    tell(save, verdict, { life, book });
+    if (waiting === null || verdict?.isOverdue !== true) continue;
+    const what = `${waiting.kind} ${waiting.save}`;
+    if (what === told) continue;
+    told = what;
+    tell(waiting.save, verdict, { life, book });
   } while (await sleeps(clock, LOOK_MS, signal));
 }
 
