@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'n
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tempFolder } from '../../../../test/support/temp-folder.ts';
+import { MEMORY, tempFolder } from '../../../../test/support/temp-folder.ts';
 import { realClock } from '../../../core/clock.ts';
 import type { Written } from '../backend.ts';
 import { DirectoryStore } from './store.ts';
@@ -81,6 +81,14 @@ describe('a folder of copies', () => {
       expect(keys).toEqual(['a/note']);
       version = versionIn(written);
     }
+  });
+
+  it('is listed also where more lies in one folder than a call can be given', { timeout: 120_000 }, async () => {
+    using folder = tempFolder(MEMORY);
+    mkdirSync(join(folder.path, 'a'));
+    for (let index = 0; index < 130_000; index++) writeFileSync(join(folder.path, 'a', `${index}`), '');
+    const first = await storeIn(folder.path).list('').next();
+    expect(first).toMatchObject({ done: false, value: { size: 0 } });
   });
 });
 

@@ -138,12 +138,11 @@ export class DirectoryStore implements ObjectStore {
   }
 
   /** Folder by folder: one that another takes away meanwhile, as those of locks, has nothing in it and is no reason to see nothing of the rest. */
-  async #keysBelow(folder: string): Promise<readonly string[]> {
-    const keys: string[] = [];
+  async #keysBelow(folder: string, keys: string[] = []): Promise<readonly string[]> {
     for (const entry of await entriesIn(this.#path(folder))) {
       const key = `${folder}${entry.name}`;
       if (entry.isFile()) keys.push(key);
-      else if (entry.isDirectory() && key !== UPLOADS && key !== LOCKS) keys.push(...(await this.#keysBelow(`${key}/`)));
+      else if (entry.isDirectory() && key !== UPLOADS && key !== LOCKS) await this.#keysBelow(`${key}/`, keys);
     }
     return keys;
   }
