@@ -147,6 +147,26 @@ describe('a claim', () => {
     expect(claims.tryTake('it')).not.toBeNull();
   });
 
+  it('is had by nobody who wants it strictly where nothing can be written, or where something else lies in its place', () => {
+    using folder = tempFolder();
+    const strict = openClaims(join(folder.path, 'claims'), {
+      clock: new VirtualClock(),
+      signal: new AbortController().signal,
+      isStrict: true,
+    });
+    writeFileSync(join(folder.path, 'claims'), 'a file in the way');
+    expect(() => strict.tryTake('it')).toThrow('ENOTDIR');
+    rmSync(join(folder.path, 'claims'));
+    taken(strict.tryTake('it'));
+    expect(strict.tryTake('it')).toBeNull();
+    const [name = ''] = readdirSync(join(folder.path, 'claims'));
+    rmSync(join(folder.path, 'claims', name), { recursive: true });
+    writeFileSync(join(folder.path, 'claims', name), 'a file in the way');
+    expect(() => strict.tryTake('it')).toThrow('ENOTDIR');
+    expect(readdirSync(join(folder.path, 'claims'))).toEqual([name]);
+    expect(claimsIn(folder.path).claims.tryTake('it')).not.toBeNull();
+  });
+
   it.skipIf(process.getuid?.() === 0)('is had by everybody in a folder of somebody else', () => {
     using folder = tempFolder();
     mkdirSync(join(folder.path, 'claims'));

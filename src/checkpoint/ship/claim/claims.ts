@@ -21,6 +21,8 @@ export interface Claims {
 export interface ClaimsOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Who cannot take a claim gets the error, and not the claim: for what must not be done twice. */
+  readonly isStrict?: boolean;
 }
 
 const POLL_MS = 500;
@@ -35,25 +37,15 @@ const [CANDIDATE, GONE] = ['candidate-', 'gone-'];
 /**
  * Claims lie in a folder of their own as folders with a file that names the owner. A claim is taken by renaming a prepared folder to its name,
  * which fails while another one is there: no system call beyond that is needed, so that it works on network file systems too. The claim of an owner
- * that is gone is renamed away first. On a volume that cannot be written everybody has every claim: what they protect is done twice at worst.
+ * that is gone is renamed away first. On a volume that cannot be written everybody has every claim: what they protect is done twice at worst;
+ * who cannot bear that asks for strict ones.
  */
 export function openClaims(folder: string, options: ClaimsOptions): Claims {
-  const tryTake = (what: string): { readonly claim: Claim } | { readonly heldBy: Owner | null } => {
-    const path = join(folder, `claim-${createHash('sha256').update(what).digest('hex').slice(0, 40)}`);
-    const candidate = prepare(folder);
-    if (candidate === null) return { claim: { release() {} } };
+  const tryTake = (what: string): Tried => {
     try {
-      for (;;) {
-        if (moved(candidate.path, path)) return { claim: hold(candidate, path, options) };
-        const holder = readHolder(path, candidate);
-        if (!holder.isGone) {
-          candidate.discard();
-          return { heldBy: holder.owner };
-        }
-        moveOut(path, holder.owner?.id ?? null);
-      }
-    } catch {
-      candidate.discard();
+      return compete(folder, what, options);
+    } catch (thrown) {
+      if (options.isStrict === true) throw thrown;
       return { claim: { release() {} } };
     }
   };
@@ -74,6 +66,27 @@ export function openClaims(folder: string, options: ClaimsOptions): Claims {
   };
 }
 
+type Tried = { readonly claim: Claim } | { readonly heldBy: Owner | null };
+
+function compete(folder: string, what: string, options: ClaimsOptions): Tried {
+  const path = join(folder, `claim-${createHash('sha256').update(what).digest('hex').slice(0, 40)}`);
+  const candidate = prepare(folder);
+  try {
+    for (;;) {
+      if (moved(candidate.path, path)) return { claim: hold(candidate, path, options) };
+      const holder = readHolder(path, candidate);
+      if (!holder.isGone) {
+        candidate.discard();
+        return { heldBy: holder.owner };
+      }
+      moveOut(path, holder.owner?.id ?? null);
+    }
+  } catch (thrown) {
+    candidate.discard();
+    throw thrown;
+  }
+}
+
 interface Candidate {
   readonly owner: Owner;
   readonly path: string;
@@ -81,11 +94,11 @@ interface Candidate {
   discard(): void;
 }
 
-/** A folder that names us, not yet under the name of a claim; null where nothing can be written. */
-function prepare(folder: string): Candidate | null {
+/** A folder that names us, not yet under the name of a claim. */
+function prepare(folder: string): Candidate {
   const owner = thisProcess(randomUUID());
   const path = join(folder, `${CANDIDATE}${owner.id}`);
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
+  for (let tries = 1; ; tries++) {
     try {
       // Only this folder: the run's own is made as a whole, by others.
       makeFolder(folder);
@@ -96,10 +109,9 @@ function prepare(folder: string): Candidate | null {
     } catch (thrown) {
       remove(path);
       // Another who was done has removed the folder in between.
-      if (!isCode(thrown, 'ENOENT')) return null;
+      if (!isCode(thrown, 'ENOENT') || tries === MAX_TRIES) throw thrown;
     }
   }
-  return null;
 }
 
 function makeFolder(folder: string): void {

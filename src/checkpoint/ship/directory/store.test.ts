@@ -72,6 +72,15 @@ describe('a folder of copies', () => {
     }
   });
 
+  it('is not replaced by who cannot lock it: another may be about it', async () => {
+    using folder = tempFolder();
+    const store = storeIn(folder.path);
+    const version = versionIn(await store.create('a/note', Buffer.from('one')));
+    writeFileSync(join(folder.path, '.holdfast/locks'), 'a file in the way');
+    await expect(store.replace('a/note', Buffer.from('two'), version)).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    expect((await store.read('a/note', 10))?.bytes.toString()).toBe('one');
+  });
+
   it('is listed whole while others replace something in it', async () => {
     using folder = tempFolder();
     const store = storeIn(folder.path);
