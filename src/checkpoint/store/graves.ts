@@ -19,6 +19,8 @@ import { isCode, storeError } from './store-error.ts';
 
 /** Parts of a grave's name; none of them can hold it. */
 const SEPARATOR = '~';
+/** In place of a save: what lies here is not to be deleted. */
+const SPARED = 'spared';
 
 function graveName({ makeId, owner }: Store, digest: string): string {
   return [makeId(), digest, owner ?? '', threadId].join(SEPARATOR);
@@ -39,6 +41,12 @@ export function digGrave(store: Store, save: string, kind: FoundSeal['kind']): s
   fs.mkdir(grave);
   if (kind === 'files') fs.fsyncFolder(at.store(path, 'trash'));
   return grave;
+}
+
+/** Brings back what came to be wanted after it was moved here. Where that fails the grave stays, and the next who empties the trash tries it again. */
+export function giveBack(store: Store, grave: string): void {
+  const spared = at.store(store.path, 'trash', graveName(store, SPARED));
+  bringBack(store, isMoved(store, grave, spared) ? spared : grave);
 }
 
 /** Deletes a folder that is no checkpoint. Somebody else may do the same at the same time. */
@@ -138,10 +146,10 @@ function emptyGrave(store: Store, name: string): void {
   }
 }
 
-/** True when the one that was to be deleted was replaced under its name, and whoever moved it here died before they saw that. */
+/** True when the one that was to be deleted came to be wanted, or was replaced under its name, and whoever moved it here died before they saw that. */
 function holdsAnother({ fs }: Store, grave: string, digest: string): boolean {
   if (digest === '' || fs.stat(grave)?.kind !== 'folder') return false;
-  return readSeals(fs, grave).some(({ parsed }) => parsed.ok && digestOf(parsed.manifest.save) !== digest);
+  return digest === SPARED || readSeals(fs, grave).some(({ parsed }) => parsed.ok && digestOf(parsed.manifest.save) !== digest);
 }
 
 function bringBack(store: Store, grave: string): void {

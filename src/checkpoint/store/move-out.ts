@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { EntryStat } from './durable-fs.ts';
 import { BESIDE_SUFFIX, MANIFEST_NAME } from './layout.ts';
 import { readManifestFile } from './read-seals.ts';
+import { renameIfFree } from './rename-if-free.ts';
 import type { BrokenSeal, SealedCheckpoint } from './scan.ts';
 import type { Store } from './store.ts';
 import { isCode } from './store-error.ts';
@@ -49,11 +50,14 @@ function moveParts(store: Store, [first = '', ...others]: readonly string[], fol
   return [first, ...others.filter(move)];
 }
 
-/** Moves a checkpoint back into the run's folder. The manifest of one that lies beside its files comes last: until then there is no seal. */
+/**
+ * Moves a checkpoint back into the run's folder, never over what has a name of it by now. The manifest of one that lies beside its files comes last:
+ * until then there is no seal.
+ */
 export function moveBack({ fs, path }: Store, folder: string, names: readonly string[]): void {
   for (const name of names.toSorted(sealLast)) {
     if (names.length > 1 && name.endsWith(BESIDE_SUFFIX)) fs.fsyncFolder(path);
-    fs.rename(join(folder, name), join(path, name));
+    if (!renameIfFree(fs, join(folder, name), join(path, name))) throw Object.assign(new Error(`${name} is taken`), { code: 'EEXIST' });
   }
 }
 

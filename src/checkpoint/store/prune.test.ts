@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { seal, sealSteps, stagedSave, testRun } from '../../../test/support/sealed-run.ts';
@@ -13,6 +13,7 @@ import { findSealed } from './roll-back.ts';
 import { scan, type SealedCheckpoint } from './scan.ts';
 
 const KEEP_ONE: Retention = { last: 1, every: null, withinMs: null };
+const failing = (code: string) => Object.assign(new Error(code), { code });
 const names = (path: string) => readdirSync(path).filter((name) => name !== '.holdfast');
 
 describe('prune', () => {
@@ -169,6 +170,73 @@ describe('prune beside others', () => {
     expect([good.checkpoint?.name, removed, deleted]).toEqual(['step-1', [], []]);
     expect(names(run.path)).toEqual(['step-1']);
     expect(readdirSync(join(run.path, '.holdfast/trash'))).toEqual([]);
+  });
+
+  it('brings back what it has just moved when nobody can tell whether it is wanted, and then fails', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    let isMoved = false;
+    const fs = {
+      ...realFs,
+      rename(from: string, to: string) {
+        realFs.rename(from, to);
+        if (from === join(run.path, 'step-1')) isMoved = true;
+      },
+      readFile(path: string) {
+        if (isMoved && path.endsWith('/rollback.json')) throw failing('EIO');
+        return realFs.readFile(path);
+      },
+    };
+    await expect(prune({ ...run.store, fs }, { retention: KEEP_ONE })).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    expect(isMoved).toBe(true);
+    expect(names(run.path)).toEqual(['step-1', 'step-2']);
+    expect(readdirSync(join(run.path, '.holdfast/trash'))).toEqual([]);
+  });
+
+  it('does not delete later what it could not bring back', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    const fs = {
+      ...realFs,
+      rename(from: string, to: string) {
+        if (from === join(run.path, 'step-1')) rmSync(join(run.path, 'step-2/shard-0'), { force: true });
+        if (to === join(run.path, 'step-1')) throw failing('EIO');
+        realFs.rename(from, to);
+      },
+    };
+    await expect(prune({ ...run.store, fs }, { retention: KEEP_ONE })).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    expect(names(run.path)).toEqual(['step-2']);
+    expect((await prune(run.store, { retention: KEEP_ONE })).lastGood.checkpoint?.name).toBe('step-1');
+    expect(names(run.path)).toEqual(['step-1']);
+    expect(readdirSync(join(run.path, '.holdfast/trash'))).toEqual([]);
+  });
+
+  it('brings back nothing over what has the name by now', async () => {
+    using run = testRun();
+    await startAttempt(run.store, { gang: 'g' });
+    for (const step of [1, 2]) {
+      writeFileSync(join(run.path, `m${step}.dat`), `the bytes of step ${step}`);
+      await adopt(run.store, join(run.path, `m${step}.dat`), { step, accept: 'anything' });
+    }
+    const fs = {
+      ...realFs,
+      rename(from: string, to: string) {
+        realFs.rename(from, to);
+        if (from !== join(run.path, 'm1.dat')) return;
+        writeFileSync(from, 'new');
+        rmSync(join(run.path, 'm2.dat'));
+      },
+    };
+    const isLeft = async (store = run.store) => {
+      await prune(store, { retention: KEEP_ONE }).catch(() => {});
+      const [grave = ''] = readdirSync(join(run.path, '.holdfast/trash'));
+      expect(readFileSync(join(run.path, 'm1.dat'), 'utf8')).toBe('new');
+      expect(readFileSync(join(run.path, '.holdfast/trash', grave, 'm1.dat'), 'utf8')).toBe('the bytes of step 1');
+    };
+    await isLeft({ ...run.store, fs });
+    await isLeft();
+    rmSync(join(run.path, 'm1.dat'));
+    expect((await prune(run.store, { retention: KEEP_ONE })).lastGood.checkpoint?.manifest.step).toBe(1);
   });
 
   it('does not fail, nor claim to have deleted anything, when another takes every grave away before anything lies in it', async () => {

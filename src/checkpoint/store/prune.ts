@@ -3,10 +3,10 @@ import { type CheckOptions, checkPresence } from './check-sealed.ts';
 import { removeTree } from './delete-tree.ts';
 import { lastGood, type LastGood, type LastGoodOptions } from './last-good.ts';
 import { deleteFenced } from './fenced-leftovers.ts';
-import { digGrave, finishDeletions } from './graves.ts';
+import { digGrave, finishDeletions, giveBack } from './graves.ts';
 import { storeFailure } from './last-good-cache.ts';
 import { at } from './layout.ts';
-import { moveBack, moveOut } from './move-out.ts';
+import { moveOut } from './move-out.ts';
 import { listKept } from './pins.ts';
 import { readManifestFile } from './read-seals.ts';
 import { type Kept, planRetention, type Retention, type RetentionPlan } from './retention.ts';
@@ -108,13 +108,7 @@ function discard(store: Store, checkpoint: SealedCheckpoint, isWanted: () => boo
   const { fs, path } = store;
   try {
     const grave = moveToGrave(store, checkpoint);
-    if (grave === null) return false;
-    if (isWanted()) {
-      moveBack(store, grave, fs.list(grave));
-      fs.fsyncFolder(path);
-      removeTree(fs, grave);
-      return false;
-    }
+    if (grave === null || !mayGo(store, grave, isWanted)) return false;
     // Nothing is deleted before the names are gone for good: a crash must not bring back half of it.
     fs.fsyncFolder(path);
     if (fs.stat(grave) !== null) fs.fsyncFolder(grave);
@@ -124,6 +118,17 @@ function discard(store: Store, checkpoint: SealedCheckpoint, isWanted: () => boo
   } catch (thrown) {
     throw storeFailure(store, thrown, 'delete', checkpoint.path);
   }
+}
+
+/** The second look, after the move. What nobody can tell of is wanted: it comes back before anybody hears of the error. */
+function mayGo(store: Store, grave: string, isWanted: () => boolean): boolean {
+  let isFree = false;
+  try {
+    isFree = !isWanted();
+  } finally {
+    if (!isFree) giveBack(store, grave);
+  }
+  return isFree;
 }
 
 /** Null when it is not there any more. One on another machine may take an empty grave away before anything lies in it. */
