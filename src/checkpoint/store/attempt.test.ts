@@ -15,7 +15,7 @@ import { prune } from './prune.ts';
 import { findSealed, rollBack } from './roll-back.ts';
 import { beginSave, writeReceipt } from './save.ts';
 import { scan } from './scan.ts';
-import { openRun } from './store.ts';
+import { openRun, type OpenStore } from './store.ts';
 
 function startInAnotherProcess(run: string, gang: string): void {
   const modules = ['attempt', 'store'].map((name) => new URL(`./${name}.ts`, import.meta.url).href);
@@ -71,6 +71,37 @@ describe('an attempt in a run with checkpoints of other tools', () => {
     expect(await startAttempt({ ...run.store, fs }, { gang: 'g' })).toMatchObject({ attempt: 1 });
     expect(failed).toHaveLength(1);
     expect(await lastGood(run.store)).toMatchObject({ checkpoint: { name: 'of-a-tool' }, because });
+  });
+});
+
+describe('the start of an attempt', () => {
+  it.each([
+    ['boot-1', ['a']],
+    ['boot-2', []],
+    [null, ['a', 'b']],
+  ])('in the life %j of the machine makes durable the seals of its own run that a crash could still take', async (bootId, expected) => {
+    using run = testRun();
+    using other = testRun();
+    const sealed = async (store: OpenStore, name: string): Promise<void> => {
+      mkdirSync(join(store.path, name));
+      writeFileSync(join(store.path, name, 'weights'), 'bytes');
+      await adopt(store, join(store.path, name), { accept: 'anything', step: 1 });
+    };
+    await sealed(run.store, 'a');
+    await sealed({ ...run.store, bootId: 'boot-0' }, 'b');
+    await sealed(other.store, 'foreign');
+    cpSync(join(other.path, 'foreign'), join(run.path, 'foreign'), { recursive: true });
+    const synced: string[] = [];
+    const fs = {
+      ...realFs,
+      fsyncFolder(path: string) {
+        realFs.fsyncFolder(path);
+        synced.push(path);
+      },
+    };
+    await startAttempt({ ...run.store, fs, bootId }, { gang: 'next' });
+    expect(['a', 'b', 'foreign'].filter((name) => synced.includes(join(run.path, name)))).toEqual(expected);
+    expect(synced.at(-1)).toBe(run.path);
   });
 });
 

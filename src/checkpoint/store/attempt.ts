@@ -284,18 +284,20 @@ function renamed(fs: DurableFs, from: string, to: string): boolean {
 
 /**
  * What a scan finds from now on is durable, also where its writer died before its last sync: its name, and for what was adopted, whose seal came
- * into a folder that was there, the name of the seal.
+ * into a folder that was there, the name of the seal. A seal that is older than this life of the machine has outlived the one it was made in.
  */
 function makeSealsDurable(store: OpenStore): void {
-  const { fs, path } = store;
+  const { fs, path, run, bootId } = store;
   for (const { kind, manifestFile, parsed } of readSeals(fs, path)) {
-    const isAdopted = kind === 'directory' && parsed.ok && parsed.manifest.origin === 'adopted';
-    if (isAdopted) syncIfPossible(store, dirname(manifestFile));
+    if (kind !== 'directory' || !parsed.ok) continue;
+    const { manifest } = parsed;
+    const isOfThisLife = bootId === null || manifest.bootId === null || manifest.bootId === bootId;
+    if (manifest.origin === 'adopted' && manifest.run === run && isOfThisLife) syncIfPossible(store, dirname(manifestFile));
   }
   fs.fsyncFolder(path);
 }
 
-/** One of many, perhaps of somebody else, or gone meanwhile: no reason not to train. Whoever resumes reads every byte where the disk has failed. */
+/** One of many, or gone meanwhile: no reason not to train. Whoever resumes reads every byte where the disk has failed. */
 function syncIfPossible(store: OpenStore, folder: string): void {
   try {
     store.fs.fsyncFolder(folder);
