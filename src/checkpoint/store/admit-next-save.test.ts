@@ -6,6 +6,8 @@ import { describeStorage, type Storage } from '../storage/storage.ts';
 import { admitNextSave } from './admit-next-save.ts';
 import { startAttempt } from './attempt.ts';
 import { commitSave } from './commit.ts';
+import { realFs } from './durable-fs.ts';
+import { MANIFEST_NAME } from './layout.ts';
 import { processIdentity } from './process-identity.ts';
 
 const KEEP_ONE = { last: 1, every: null, withinMs: null };
@@ -44,6 +46,22 @@ describe('a save that is about to start', () => {
     await expect(admitNextSave(run.store, { bytes: 1e18, retention: null })).rejects.toMatchObject({ code: 'SAVE_DOES_NOT_FIT' });
     await expect(admitNextSave(run.store, { bytes: 1e18, retention: KEEP_ONE })).rejects.toThrow(/needs .* are missing/);
     expect(names(run.path)).toEqual(['step-1', 'step-2']);
+  });
+
+  it('of a size that is told takes the room of what was left without reading a manifest', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    const read: string[] = [];
+    const fs = {
+      ...realFs,
+      readFile(path: string) {
+        if (path.endsWith(MANIFEST_NAME)) read.push(path);
+        return realFs.readFile(path);
+      },
+    };
+    const wish = { bytes: 1e18, files: 1, retention: null };
+    await expect(admitNextSave({ ...run.store, fs }, wish)).rejects.toMatchObject({ code: 'SAVE_DOES_NOT_FIT' });
+    expect(read).toEqual([]);
   });
 
   it('releases what retention allows when that makes it fit', async () => {

@@ -56,7 +56,7 @@ export async function admitNextSave(store: OpenStore, next: NextSave): Promise<A
 
 async function deleteLeftovers(store: OpenStore, options: CheckOptions): Promise<void> {
   await tidyUp(store, options);
-  deleteFenced(store, scan(store), true);
+  deleteFenced(store, null);
 }
 
 interface Need {

@@ -7,13 +7,13 @@ import { isCode, storeError } from './store-error.ts';
 
 /**
  * Deletes what fenced attempts had staged. What the last one before the newest has left stays until the newest has sealed a checkpoint, or
- * needs the room (`isAll`): until then it may still be wanted, by whoever takes over from it or by whoever asks what became of it.
+ * needs the room (`scan` is null): until then it may still be wanted, by whoever takes over from it or by whoever asks what became of it.
  */
-export function deleteFenced(store: Store, scan: Scan, isAll: boolean): void {
+export function deleteFenced(store: Store, scan: Scan | null): void {
   const { fs, path } = store;
   const folder = at.store(path, 'fenced');
   try {
-    const spared = isAll ? null : sparedOf(store, scan, fs.list(folder));
+    const spared = scan === null ? null : sparedOf(store, scan, fs.list(folder));
     for (const name of fs.list(folder)) if (name !== spared) bury(store, at.store(path, 'fenced', name));
   } catch (thrown) {
     // A late writer of the attempt still puts files there; or another deletes at the same time.

@@ -49,7 +49,7 @@ export async function prune(store: Store, options: PruneOptions): Promise<Pruned
   for (let round = 0; ; round++) {
     options.signal?.throwIfAborted();
     const found = await lastGood(store, { ...how, isReadOnly: isDryRun, isDoubtRefused: true });
-    if (!isDryRun) deleteFenced(store, found.scan, isRoomNeeded);
+    if (!isDryRun) deleteFenced(store, isRoomNeeded ? null : found.scan);
     const { keep, remove } = planFor(store, found, retention);
     if (isDryRun) removed.push(...remove);
     else if (found.checkpoint !== null && !removeAll(store, found, remove, removed) && round < MAX_ROUNDS) continue;
