@@ -87,13 +87,24 @@ export async function readNameRecord(remote: ObjectStore, copy: string): Promise
   return found === null ? null : (parseNameRecord(found.bytes.toString('utf8')) ?? { save: '', name: copy, kind: 'directory' });
 }
 
-/** Whether the key is one of a copy: what else lies below the prefix is somebody else's, who may use all of the bucket, or a prefix inside this one. */
-export async function isOfCopy(remote: ObjectStore, key: string): Promise<boolean> {
-  const [first = ''] = key.split('/');
-  for (const name of key === first ? [key, setOf(key)] : [first]) {
-    if (name !== null && nameProblem(name) === null && (await readNameRecord(remote, name)) !== null) return true;
-  }
-  return false;
+/**
+ * Tells whether a key is one of a copy: what else lies below the prefix is somebody else's, who may use all of the bucket, or a prefix inside this one. The store
+ * is asked once for each name.
+ */
+export function keysOfCopies(remote: ObjectStore): (key: string) => Promise<boolean> {
+  const known = new Map<string, boolean>();
+  const isCopy = async (name: string): Promise<boolean> => {
+    const answer = known.get(name) ?? (await readNameRecord(remote, name)) !== null;
+    known.set(name, answer);
+    return answer;
+  };
+  return async (key) => {
+    const [first = ''] = key.split('/');
+    for (const name of key === first ? [key, setOf(key)] : [first]) {
+      if (name !== null && nameProblem(name) === null && (await isCopy(name))) return true;
+    }
+    return false;
+  };
 }
 
 export function parseNameRecord(text: string): NameRecord | null {

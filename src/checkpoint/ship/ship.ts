@@ -59,6 +59,8 @@ export interface Shipped {
   readonly pointer: PointerMove;
   /** Beginnings of uploads that nobody would have finished. */
   readonly removedUploads: number;
+  /** Why others of them could not be removed; null when nothing was in the way. */
+  readonly cleanUpProblem: string | null;
   /** The copy is noted in the run's folder; false on a volume that cannot be written. */
   readonly isRecorded: boolean;
 }
@@ -80,7 +82,7 @@ export async function shipCheckpoint(checkpoint: SealedCheckpoint, options: Ship
 }
 
 async function shipClaimed(checkpoint: SealedCheckpoint, options: ShipOptions & { readonly claims: Claims }): Promise<Shipped> {
-  const { store, remote, clock } = options;
+  const { store, remote, stop, signal = stop.signal, clock } = options;
   const { name, manifest } = checkpoint;
   const started = clock.monotonic();
   await claimPrefix(remote, manifest.run);
@@ -90,7 +92,7 @@ async function shipClaimed(checkpoint: SealedCheckpoint, options: ShipOptions & 
   const manifestBytes = store.fs.readFile(checkpoint.manifestFile);
   const sealKey = manifestKey(copy.name, copy.kind);
   const isSealedThere = await remoteManifestIs(remote, sealKey, manifestBytes);
-  const removedUploads = await removeOrphans(checkpoint, { ...options, copy });
+  const { removed, problem } = await removeOrphans(checkpoint, { ...options, signal, copy });
   const sentBytes = await shipFiles(checkpoint, { ...options, copy });
   if (!isSealedThere) await sealRemote(remote, sealKey, manifestBytes);
   const pointer = await advancePointer(remote, { ...copy, manifest });
@@ -100,7 +102,7 @@ async function shipClaimed(checkpoint: SealedCheckpoint, options: ShipOptions & 
   const isRecorded = recordShipped(store, checkpoint, { url: remote.url, name: copy.name, shippedAt, files: files.length, bytes });
   const state = isSealedThere && sentBytes === 0 ? 'already' : 'shipped';
   const durationMs = Math.round(clock.monotonic() - started);
-  const counts = { files: files.length, bytes, sentBytes, durationMs, removedUploads };
+  const counts = { files: files.length, bytes, sentBytes, durationMs, removedUploads: removed, cleanUpProblem: problem };
   return { name, copy: copy.name, step, attempt, save, state, ...counts, pointer, isRecorded };
 }
 

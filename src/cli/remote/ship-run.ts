@@ -81,12 +81,16 @@ function choose(sealed: readonly SealedCheckpoint[], { all, checkpoint }: ShipVa
   });
 }
 
-function notesOn({ name, copy, pointer, removedUploads, isRecorded }: Shipped): readonly string[] {
+function notesOn({ name, copy, pointer, removedUploads, cleanUpProblem, isRecorded }: Shipped): readonly string[] {
   const notes: string[] = [];
   if (copy !== name) notes.push(`Another checkpoint is called ${name} there: the copy of this one is ${copy}.`);
   if (!pointer.moved)
     notes.push(`The remote pointer stays at step ${pointer.step} of attempt ${pointer.attempt}, which is newer than ${name}.`);
   if (removedUploads > 0) notes.push(`Removed ${removedUploads} uploads that earlier runs had begun and nobody would have finished.`);
+  if (cleanUpProblem !== null)
+    notes.push(
+      `${name} is shipped, but uploads that earlier runs had begun could not all be removed: ${cleanUpProblem}. The next ship tries again.`,
+    );
   if (!isRecorded) notes.push(`${name} is shipped, but the run’s folder cannot be written: holdfast ls will not show it.`);
   return notes;
 }

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { seal, testRun } from '../../../test/support/sealed-run.ts';
+import { MEMORY, tempFolder } from '../../../test/support/temp-folder.ts';
+import { realClock } from '../../core/clock.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import { startAttempt } from '../store/attempt.ts';
+import { findSealed } from '../store/roll-back.ts';
+import type { ObjectStore } from './backend.ts';
+import { DirectoryStore } from './directory/store.ts';
+import { openJournal } from './journal.ts';
+import { UNLIMITED } from './rate-limit.ts';
+import { type Shipped, shipCheckpoint } from './ship.ts';
+
+/** Ships a checkpoint to a store that cleans up in this way. */
+async function shipWith(removeOldUploads: ObjectStore['removeOldUploads'], stop = new AbortController()) {
+  using run = testRun();
+  using folder = tempFolder(MEMORY);
+  await seal(run.store, await startAttempt(run.store, { gang: 'g' }), { step: 1 });
+  const url = `file://${folder.path}`;
+  const copies = new DirectoryStore({ url, path: folder.path, clock: realClock, signal: stop.signal });
+  const asked: string[] = [];
+  const read: ObjectStore['read'] = (key, maxBytes) => (asked.push(key), DirectoryStore.prototype.read.call(copies, key, maxBytes));
+  const remote = Object.assign(copies, { read, removeOldUploads });
+  const options = { store: run.store, remote, stop, journal: openJournal(run.path, url), limit: UNLIMITED, parallel: 1, clock: realClock };
+  const shipped: Shipped = await shipCheckpoint(findSealed(run.store, '1'), options);
+  return { shipped, asked };
+}
+
+describe('the clean-up before a copy', () => {
+  it('asks once whose a name is, however many uploads are begun below it', async () => {
+    const answers: boolean[] = [];
+    const { asked } = await shipWith(async (_age, _spared, isOurs) => {
+      for (const key of ['theirs/a', 'theirs/b', 'theirs/c', 'step-1/left', 'step-1/more']) answers.push(await isOurs(key));
+      return 2;
+    });
+    expect(answers).toEqual([false, false, false, true, true]);
+    expect(asked.filter((key) => key === '.holdfast/names/theirs')).toHaveLength(1);
+  });
+
+  it('that fails is told, and the copy is made', async () => {
+    const { shipped } = await shipWith(async () => {
+      throw new HoldfastError('REMOTE_ACCESS_DENIED', { message: 'cannot clean up' });
+    });
+    expect(shipped).toMatchObject({ state: 'shipped', removedUploads: 0, cleanUpProblem: 'cannot clean up' });
+  });
+
+  it('that nobody has hindered tells nothing', async () => {
+    expect((await shipWith(async () => 3)).shipped).toMatchObject({ removedUploads: 3, cleanUpProblem: null });
+  });
+
+  it('that was stopped stops the copy, and an error of our own is not taken for one of the store', async () => {
+    const stop = new AbortController();
+    const stopped = shipWith(async () => {
+      stop.abort(new HoldfastError('INTERRUPTED', { message: 'enough' }));
+      throw new HoldfastError('REMOTE_UNAVAILABLE', { message: 'the request was closed' });
+    }, stop);
+    await expect(stopped).rejects.toThrow('enough');
+    const broken = shipWith(async () => {
+      throw new TypeError('a mistake');
+    });
+    await expect(broken).rejects.toThrow('a mistake');
+  });
+});
