@@ -186,6 +186,24 @@ describe('the last good checkpoint', () => {
     expect(readdirSync(join(run.path, '.holdfast/quarantine'))).toEqual([]);
   });
 
+  it('is read deep after an I/O error also where one that has gone meanwhile lets it be scanned anew', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    let isMet = false;
+    const fs = {
+      ...realFs,
+      stat(path: string) {
+        if (isMet || !path.endsWith('step-3/shard-0')) return realFs.stat(path);
+        isMet = true;
+        rmSync(join(run.path, 'step-2'), { recursive: true });
+        throw Object.assign(new Error('EIO'), { code: 'EIO' });
+      },
+    };
+    expect(await lastGood({ ...run.store, fs })).toMatchObject({ checkpoint: { name: 'step-3' }, level: 'deep', because: 'io-error' });
+    expect(await lastGood(run.store)).toMatchObject({ level: 'deep', because: 'io-error' });
+    expect(await lastGood(run.store)).toMatchObject({ level: 'quick', because: 'default' });
+  });
+
   it('is the newer one when a save and a prune come between the scan and the look', async () => {
     for (const isReadOnly of [false, true]) {
       using run = testRun();

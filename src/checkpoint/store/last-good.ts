@@ -52,42 +52,50 @@ export interface LastGood {
  */
 export async function lastGood(store: Store, wishes: LastGoodOptions = {}): Promise<LastGood> {
   const options = { ...wishes, isReadOnly: wishes.isReadOnly === true || store.isCopy };
-  let moved: readonly Skipped[] = [];
+  let before: Before = { moved: [], hasFailed: false };
   for (let left = MAX_SCANS; ; left--) {
-    const looked = await lookThrough(store, options, { moved, isLast: left <= 1 });
+    const looked = await lookThrough(store, options, { ...before, isLast: left <= 1 });
     if ('scan' in looked) return looked;
-    moved = looked.moved;
+    before = looked;
   }
 }
 
 /** Each further one needs a checkpoint that somebody has moved or deleted since the scan before. */
 const MAX_SCANS = 10;
 
-interface Round {
-  /** What was moved aside in the rounds before. */
+/** What is known from the rounds before. */
+interface Before {
+  /** What was moved aside. */
   readonly moved: readonly Skipped[];
+  /** An I/O error was met, though what it was met at may be gone by now, or be read again. */
+  readonly hasFailed: boolean;
+}
+
+interface Round extends Before {
   readonly isLast: boolean;
 }
 
 /** One scan, and each candidate of it. When one has gone meanwhile, say because a save and a prune came between, there may be a newer: it is scanned anew. */
-async function lookThrough(store: Store, options: LastGoodOptions, round: Round): Promise<LastGood | Pick<Round, 'moved'>> {
+async function lookThrough(store: Store, options: LastGoodOptions, round: Round): Promise<LastGood | Before> {
   const { onCheck, signal, isReadOnly } = options;
   const found = scan(store);
   const cache = readCache(store);
   const skipped = [...round.moved, ...skipBroken(store, found, options)];
+  const isSick = (): boolean => round.hasFailed || skipped.some(({ state }) => state === 'unreadable');
   for (const checkpoint of found.sealed) {
     onCheck?.(checkpoint.name);
     signal?.throwIfAborted();
-    const because = reasonForDeep(store, checkpoint, cache, { ...options, hasFailed: hasFailed(skipped) });
+    const because = reasonForDeep(store, checkpoint, cache, { ...options, hasFailed: isSick() });
     const checked = await checkSealed(store, checkpoint, because === 'default' ? 'quick' : 'deep', options);
     if (checked.state === 'good') {
-      if (isReadOnly !== true) remember(store, checkpoint, cache, { ...checked, hasFailed: hasFailed(skipped) });
+      if (isReadOnly !== true) remember(store, checkpoint, cache, { ...checked, hasFailed: isSick() });
       return { checkpoint, ...how(because, checked), skipped, withheld: [], scan: found };
     }
-    if (!round.isLast && isGone(store, checkpoint)) return { moved: skipped.filter(({ quarantined }) => quarantined !== null) };
+    if (!round.isLast && isGone(store, checkpoint))
+      return { moved: skipped.filter(({ quarantined }) => quarantined !== null), hasFailed: isSick() };
     skipped.push(skip(store, checkpoint, checked, options));
   }
-  if (hasFailed(skipped) && isReadOnly !== true) rememberSuspicion(store);
+  if (isSick() && isReadOnly !== true) rememberSuspicion(store);
   return newestDoubted(found, skipped, options) ?? none(store, found, skipped);
 }
 
@@ -95,11 +103,6 @@ async function lookThrough(store: Store, options: LastGoodOptions, round: Round)
 function isGone({ fs }: Store, { manifestFile, manifest }: SealedCheckpoint): boolean {
   const parsed = readManifestFile(fs, manifestFile);
   return parsed === null || (parsed.ok && parsed.manifest.save !== manifest.save);
-}
-
-/** An I/O error was met on the way. */
-function hasFailed(skipped: readonly Skipped[]): boolean {
-  return skipped.some(({ state }) => state === 'unreadable');
 }
 
 /** How one that is good was checked: further than planned where its structure had to be confirmed. */
