@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { BESIDE_SUFFIX, MANIFEST_NAME } from '../store/layout.ts';
@@ -8,6 +8,7 @@ import { renameIfFree } from '../store/rename-if-free.ts';
 import type { SealedCheckpoint } from '../store/scan.ts';
 import type { OpenStore } from '../store/store.ts';
 import { isCode } from '../store/store-error.ts';
+import { foldersTo } from '../store/walk-files.ts';
 import { ownName } from './copy-name.ts';
 import { isWhole } from './fetch-file.ts';
 import type { CheckpointKind } from './keys.ts';
@@ -108,7 +109,7 @@ export function putInPlace(
   if (fs.stat(manifestFile) !== null) fs.unlink(manifestFile);
   fs.writeFile(manifestFile, text);
   fs.fsyncFile(manifestFile);
-  for (const folder of foldersOf(manifest)) fs.fsyncFolder(join(data, folder));
+  for (const folder of foldersTo(manifest.files)) fs.fsyncFolder(join(data, folder));
   const put = (from: string, to: string): void => {
     if (!renameIfFree(fs, from, to)) throw appeared(to);
   };
@@ -131,15 +132,6 @@ function appeared(path: string): HoldfastError {
     message: `${printable(path)} appeared while the checkpoint was fetched`,
     hint: 'Nothing is ever replaced. Move it away and run the same command again: nothing is downloaded twice.',
   });
-}
-
-/** Every folder that has a file of the checkpoint in it or below it, the deepest first. */
-function foldersOf({ files }: Manifest): readonly string[] {
-  const folders = new Set<string>(['']);
-  for (const { path } of files) {
-    for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) folders.add(folder);
-  }
-  return [...folders].sort((a, b) => b.length - a.length);
 }
 
 function removeStaging(fs: OpenStore['fs'], staging: string, kind: CheckpointKind): void {

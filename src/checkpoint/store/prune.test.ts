@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { seal, sealSteps, stagedSave, testRun } from '../../../test/support/sealed-run.ts';
+import { seal, sealSteps, stagedSave, type TestRun, testRun } from '../../../test/support/sealed-run.ts';
 import { adopt } from './adopt.ts';
 import { startAttempt } from './attempt.ts';
 import { realFs } from './durable-fs.ts';
@@ -15,6 +15,15 @@ import { scan, type SealedCheckpoint } from './scan.ts';
 const KEEP_ONE: Retention = { last: 1, every: null, withinMs: null };
 const failing = (code: string) => Object.assign(new Error(code), { code });
 const names = (path: string) => readdirSync(path).filter((name) => name !== '.holdfast');
+
+/** `m1.dat` and `m2.dat` beside each other, each a checkpoint by itself. */
+async function sealTwoFiles({ store, path }: TestRun): Promise<void> {
+  await startAttempt(store, { gang: 'g' });
+  for (const step of [1, 2]) {
+    writeFileSync(join(path, `m${step}.dat`), `the bytes of step ${step}`);
+    await adopt(store, join(path, `m${step}.dat`), { step, accept: 'anything' });
+  }
+}
 
 describe('prune', () => {
   it('deletes what no rule keeps, and nothing else in the folder', async () => {
@@ -213,11 +222,7 @@ describe('prune beside others', () => {
 
   it('brings back nothing over what has the name by now', async () => {
     using run = testRun();
-    await startAttempt(run.store, { gang: 'g' });
-    for (const step of [1, 2]) {
-      writeFileSync(join(run.path, `m${step}.dat`), `the bytes of step ${step}`);
-      await adopt(run.store, join(run.path, `m${step}.dat`), { step, accept: 'anything' });
-    }
+    await sealTwoFiles(run);
     const fs = {
       ...realFs,
       rename(from: string, to: string) {
@@ -294,11 +299,7 @@ describe('prune beside others', () => {
 
   it('leaves the files of one whose seal another has moved: that one moves them too', async () => {
     using run = testRun();
-    await startAttempt(run.store, { gang: 'g' });
-    for (const step of [1, 2]) {
-      writeFileSync(join(run.path, `m${step}.dat`), `the bytes of step ${step}`);
-      await adopt(run.store, join(run.path, `m${step}.dat`), { step, accept: 'anything' });
-    }
+    await sealTwoFiles(run);
     const fs = {
       ...realFs,
       rename(from: string, to: string) {

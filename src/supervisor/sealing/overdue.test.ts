@@ -48,6 +48,20 @@ describe('a disk that does not answer', () => {
     await end();
   });
 
+  it('is told again where it sealed a save late and then does not free what that makes superfluous', async () => {
+    const { clock, desk, handOver, events, end } = makeWatched();
+    handOver('a', 40);
+    await clock.advance(60_000);
+    const now = clock.monotonic();
+    desk.waiting = { kind: 'tidying', save: 'a', step: 40, sinceMs: now, movedMs: now };
+    await clock.advance(11 * 60_000);
+    expect(events).toMatchObject([
+      { sentence: expect.stringContaining('sealing step 40') },
+      { sentence: expect.stringContaining('freeing') },
+    ]);
+    await end();
+  });
+
   it('is not told of while it answers, and after', async () => {
     const { clock, desk, measured, handOver, events, end } = makeWatched();
     for (const save of ['a', 'b', 'c']) {
