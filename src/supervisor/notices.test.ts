@@ -36,9 +36,25 @@ describe('notices', () => {
     expect([notices.first, notices.deadline, told.length]).toEqual([null, null, 2]);
   });
 
-  it('who presses Ctrl-C twice does not wait', () => {
-    const { notices, clock } = make();
+  it('who presses Ctrl-C twice does not wait; once that is told twice is once', async () => {
+    const { notices, clock, told } = make();
     notices.hear('SIGINT');
+    notices.hear('SIGINT');
+    expect([notices.deadline?.deadlineMs, told.length]).toEqual([clock.now() + 30_000, 1]);
+    await clock.advance(500);
+    notices.hear('SIGINT');
+    expect(notices.deadline?.deadlineMs).toBe(clock.now());
+  });
+
+  it('SIGTERM or a closed terminal beside one Ctrl-C, before it or after it, takes nothing of the grace', async () => {
+    const { notices, clock } = make();
+    notices.hear('SIGTERM');
+    const { deadlineMs } = notices.deadline ?? { deadlineMs: 0 };
+    for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM'] as const) {
+      await clock.advance(1000);
+      notices.hear(signal);
+    }
+    expect([notices.deadline?.deadlineMs, notices.first?.cause]).toEqual([deadlineMs, 'sigterm']);
     notices.hear('SIGINT');
     expect(notices.deadline?.deadlineMs).toBe(clock.now());
   });
@@ -70,7 +86,9 @@ describe('notices', () => {
     expect(heard).toEqual([clock.now() + 30_000, clock.now() + 5000]);
     over.abort();
     notices.hear('SIGINT');
+    await clock.advance(1000);
     notices.hear('SIGINT');
+    expect(notices.deadline?.deadlineMs).toBe(clock.now());
     expect(heard).toHaveLength(2);
   });
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { type Deadline, effectiveDeadline, type NominalGrace } from '../domain/effective-grace.ts';
 import { addNotice, type Cause, CAUSES, firstTerminating, makeNotice, type Notice, withdrawNotice } from '../domain/notice.ts';
+import { SignalEcho } from './signal-echo.ts';
 import type { HeardSignal } from './signals.ts';
 import type { Surrounding } from './surroundings.ts';
 
@@ -27,6 +28,7 @@ export class Notices {
   readonly #listener: NoticeListener;
   readonly #surrounding: () => Surrounding;
   readonly #terminating = Promise.withResolvers<Notice>();
+  readonly #ctrlC: SignalEcho;
   #all: readonly Notice[] = [];
   #deadline: Deadline | null = null;
   #changed = new AbortController();
@@ -38,6 +40,7 @@ export class Notices {
     this.#nominal = nominal;
     this.#listener = listener;
     this.#surrounding = surrounding;
+    this.#ctrlC = new SignalEcho(clock);
   }
 
   /** What was advised and not taken back, and what ends the attempt. */
@@ -59,8 +62,9 @@ export class Notices {
     return this.#terminating.promise;
   }
 
-  /** Somebody signalled this process. Who presses Ctrl-C a second time does not want to wait. */
+  /** Somebody signalled this process. Who presses Ctrl-C a second time does not want to wait; every other signal asks for an end, or a save, in order. */
   hear(signal: HeardSignal): void {
+    if (signal === 'SIGINT' && this.#ctrlC.note()) return;
     const cause = CAUSE_OF[signal];
     const isImpatient = cause === 'ctrl-c' && this.#all.some((known) => known.cause === 'ctrl-c');
     const atMs = this.#clock.now();
