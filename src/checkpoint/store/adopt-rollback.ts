@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../core/errors.ts';
-import { attemptNumbers, newestNumber, startAttempt } from './attempt.ts';
+import { attemptNumbers, fenceOlder, newestNumber, startAttempt } from './attempt.ts';
 import { at } from './layout.ts';
 import { replaceFile } from './replace-file.ts';
 import { formatRollback, type Rollback } from './rollback.ts';
@@ -12,8 +12,12 @@ import { storeError } from './store-error.ts';
  */
 export async function adoptRollback(store: OpenStore, rollback: Rollback): Promise<void> {
   const { fs, path, makeId } = store;
-  if ((attemptNumbers(store).at(-1) ?? 0) <= rollback.throughAttempt) await startAbove(store, rollback.throughAttempt);
+  const { throughAttempt } = rollback;
+  const newest = attemptNumbers(store).at(-1) ?? 0;
+  if (newest <= throughAttempt) await startAbove(store, throughAttempt);
   try {
+    // Whoever made a newer one may have died before it fenced anybody, or still waits for the end of their grace.
+    if (newest > throughAttempt) fenceOlder(store, throughAttempt + 1);
     replaceFile(fs, at.rollbackFile(path), formatRollback(rollback), makeId());
   } catch (thrown) {
     throw storeError(thrown, 'roll back', path);

@@ -231,7 +231,8 @@ function longestLeft(store: OpenStore, attempt: number, waited: number): number 
   return longest;
 }
 
-function fenceOlder(store: OpenStore, attempt: number): void {
+/** Nothing of what is older than this can be committed any more when this returns, also not after a crash. */
+export function fenceOlder(store: OpenStore, attempt: number): void {
   const { fs, path } = store;
   for (const older of attemptNumbers(store)) {
     if (older >= attempt) break;
