@@ -19,7 +19,9 @@ export type Fault =
   | { readonly kind: 'flip-request' }
   | { readonly kind: 'flip-response' }
   /** The store tells a checksum of something else. */
-  | { readonly kind: 'wrong-checksum' };
+  | { readonly kind: 'wrong-checksum' }
+  /** The store's clock says this when it answers; or, with null, nothing. */
+  | { readonly kind: 'date'; readonly date: Date | null };
 
 export interface SeenRequest {
   readonly method: string;
@@ -132,12 +134,17 @@ function answerHeaders(response: IncomingMessage, { targetPort, port, fault }: W
   const headers = { ...response.headers };
   // The address of an upload in progress must lead through here as well.
   if (headers.location !== undefined) headers.location = headers.location.replace(`:${targetPort}/`, `:${port}/`);
+  if (fault?.kind === 'date') {
+    delete headers.date;
+    return fault.date === null ? headers : { ...headers, date: fault.date.toUTCString() };
+  }
   const isTold = headers['x-amz-checksum-crc32c'] !== undefined;
   return fault?.kind === 'wrong-checksum' && isTold ? { ...headers, 'x-amz-checksum-crc32c': 'AAAAAA==' } : headers;
 }
 
 async function answer(response: IncomingMessage, outgoing: ServerResponse, way: Way): Promise<void> {
   const { fault } = way;
+  outgoing.sendDate = false;
   outgoing.writeHead(response.statusCode ?? 500, answerHeaders(response, way));
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {

@@ -7,6 +7,7 @@ import { findSealed } from '../../src/checkpoint/store/roll-back.ts';
 import { readRun } from '../../src/checkpoint/store/store.ts';
 import { realClock } from '../../src/core/clock.ts';
 import { MEMORY, tempFolder } from '../support/temp-folder.ts';
+import { startFaultProxy } from './fault-proxy.ts';
 import { findServers, type Server, startServer } from './servers.ts';
 import { openAt } from './ship-place.ts';
 import { sealCheckpoint } from './shippable-run.ts';
@@ -29,9 +30,18 @@ describe.skipIf(why !== null)(`uploads that were begun long ago${why === null ? 
     folder[Symbol.dispose]();
   });
 
-  /** Ships a step as if so many hours had passed since everything else. */
-  async function shipLater(url: string, step: string, hours: number): Promise<Shipped> {
-    await using remote = openAt(url, server.env, { now: () => Date.now() + hours * HOURS_MS });
+  const later = (hours: number): number => Date.now() + hours * HOURS_MS;
+
+  /** Ships a step; the clocks of the store and of this machine are so many hours ahead, null: the store does not tell its where it lists uploads. */
+  async function shipLater(url: string, step: string, hours: { readonly theirs: number | null; readonly ours: number }): Promise<Shipped> {
+    const { theirs, ours } = hours;
+    // Everything else needs it: who signs with a clock that is off learns the right time from a refusal.
+    const isTold = (path: string): boolean => theirs !== null || !path.includes('uploads=');
+    await using proxy = await startFaultProxy(server.port, ({ path }) => ({
+      kind: 'date',
+      date: isTold(path) ? new Date(later(theirs ?? 0)) : null,
+    }));
+    await using remote = openAt(url, { ...server.env, [server.endpointVariable]: proxy.url }, { now: () => later(ours) });
     const options = {
       remote,
       stop: new AbortController(),
@@ -46,14 +56,25 @@ describe.skipIf(why !== null)(`uploads that were begun long ago${why === null ? 
 
   it.each(['', '/runs'])('are removed when they are of copies of the run, and those of others stay (below "%s")', async (prefix) => {
     const url = `s3://${server.bucket}${prefix}`;
-    await shipLater(url, '1', 0);
+    await shipLater(url, '1', { theirs: 0, ours: 0 });
     await using own = openAt(url, server.env);
     const ours = 'step-1/left.dat';
     const others = ['others/model.bin', 'b/step-1/left.dat', 'dump.tar'];
     for (const key of [ours, ...others]) await own.openUpload(key, PLAN);
-    expect(await shipLater(url, '1', 23)).toMatchObject({ removedUploads: 0 });
-    expect(await shipLater(url, '2', 25)).toMatchObject({ removedUploads: 1 });
+    expect(await shipLater(url, '1', { theirs: 23, ours: 0 })).toMatchObject({ removedUploads: 0 });
+    // Our clock is a year ahead, or does not move: that is no reason.
+    expect(await shipLater(url, '1', { theirs: 0, ours: 8760 })).toMatchObject({ removedUploads: 0 });
+    expect(await shipLater(url, '2', { theirs: 25, ours: 0 })).toMatchObject({ removedUploads: 1 });
     expect(await own.removeUploads(ours)).toBe(0);
     for (const key of others) expect(await own.removeUploads(key)).toBe(1);
+  });
+
+  it('are as old as our clock says where the store does not tell its own', async () => {
+    const url = `s3://${server.bucket}/untold`;
+    await shipLater(url, '1', { theirs: null, ours: 0 });
+    await using own = openAt(url, server.env);
+    await own.openUpload('step-1/left.dat', PLAN);
+    expect(await shipLater(url, '1', { theirs: null, ours: 23 })).toMatchObject({ removedUploads: 0 });
+    expect(await shipLater(url, '1', { theirs: null, ours: 25 })).toMatchObject({ removedUploads: 1 });
   });
 });

@@ -81,7 +81,7 @@ export interface ObjectStore extends AsyncDisposable {
   /** Removes beginnings of the uploads of exactly this key; how many there were. */
   removeUploads(key: string): Promise<number>;
   /**
-   * Removes beginnings below the prefix that are older than the age, where the store can list them; not those of the keys that are spared, and where
+   * Removes beginnings below the prefix that are older than the age, by the store's own clock where it tells it, where the store can list them; not those of the keys that are spared, and where
    * others may have begun some below the same prefix, only those of our keys.
    */
   removeOldUploads(olderThanMs: number, spared: ReadonlySet<string>, isOurs: (key: string) => Promise<boolean>): Promise<number>;

@@ -5,7 +5,7 @@ import { remoteError } from '../remote-error.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { S3Client } from './client.ts';
 import { readStored } from './stored.ts';
-import { abortUpload, assertChecksum, listUploads, openS3Upload } from './upload.ts';
+import { abortUpload, assertChecksum, type FoundUpload, listUploads, openS3Upload } from './upload.ts';
 import { xmlBlocks, xmlText } from './xml.ts';
 
 export interface S3StoreOptions {
@@ -127,17 +127,19 @@ export class S3Store implements ObjectStore {
   }
 
   async removeOldUploads(olderThanMs: number, spared: ReadonlySet<string>, isOurs: (key: string) => Promise<boolean>): Promise<number> {
-    const limit = this.#options.clock.now() - olderThanMs;
+    const { clock } = this.#options;
     const start = this.#full('');
     return this.#guard('clean up', '', () =>
-      this.#abortWhere(start, async ({ key: full, startedAt }) => {
+      this.#abortWhere(start, async ({ key: full, startedAt, toldAt }) => {
         const key = full.slice(start.length);
-        return full.startsWith(start) && startedAt < limit && !spared.has(key) && isOurs(key);
+        // By the clock that its beginning was told by: ours may be off by a day.
+        const isOld = startedAt < (Number.isNaN(toldAt) ? clock.now() : toldAt) - olderThanMs;
+        return isOld && full.startsWith(start) && !spared.has(key) && isOurs(key);
       }),
     );
   }
 
-  async #abortWhere(prefix: string, isWanted: (upload: { key: string; startedAt: number }) => Promise<boolean>): Promise<number> {
+  async #abortWhere(prefix: string, isWanted: (upload: FoundUpload) => Promise<boolean>): Promise<number> {
     let count = 0;
     for await (const upload of listUploads(this.#client, prefix)) {
       if (!(await isWanted(upload))) continue;

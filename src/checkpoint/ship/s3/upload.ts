@@ -5,21 +5,28 @@ import { failureOf, type S3Client } from './client.ts';
 import { readStored } from './stored.ts';
 import { escapeXml, xmlBlocks, xmlText } from './xml.ts';
 
-interface FoundUpload {
+export interface FoundUpload {
   readonly key: string;
   readonly id: string;
   readonly startedAt: number;
+  /** What the store's own clock said when it told of this; not a number where it did not say. */
+  readonly toldAt: number;
 }
+
+/** A Date header leaves out what is less than a second. */
+const DATE_RESOLUTION_MS = 1000;
 
 /** Every multipart upload in progress whose key starts with the prefix, as far as the store tells: MinIO only knows those of one exact key. */
 export async function* listUploads(client: S3Client, prefix: string): AsyncGenerator<FoundUpload> {
   let markers: readonly (readonly [string, string])[] = [];
   for (;;) {
     const query = [['uploads', ''], ['prefix', prefix], ...markers] as const;
-    const xml = (await client.call({ method: 'GET', key: null, query })).body.toString('utf8');
+    const { body, headers } = await client.call({ method: 'GET', key: null, query });
+    const xml = body.toString('utf8');
+    const toldAt = Date.parse(headers.date ?? '') + DATE_RESOLUTION_MS;
     for (const block of xmlBlocks(xml, 'Upload')) {
       const [key, id] = [xmlText(block, 'Key'), xmlText(block, 'UploadId')];
-      if (key !== null && id !== null) yield { key, id, startedAt: Date.parse(xmlText(block, 'Initiated') ?? '') };
+      if (key !== null && id !== null) yield { key, id, startedAt: Date.parse(xmlText(block, 'Initiated') ?? ''), toldAt };
     }
     const [nextKey, nextId] = [xmlText(xml, 'NextKeyMarker') ?? '', xmlText(xml, 'NextUploadIdMarker') ?? ''];
     if (xmlText(xml, 'IsTruncated') !== 'true' || nextKey === '') return;
