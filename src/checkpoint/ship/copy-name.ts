@@ -88,23 +88,26 @@ export async function readNameRecord(remote: ObjectStore, copy: string): Promise
 }
 
 /**
- * Tells whether a key is one of a copy: what else lies below the prefix is somebody else's, who may use all of the bucket, or a prefix inside this one. The store
- * is asked once for each name.
+ * Tells whether a key is one of a copy: what else lies below the prefix is somebody else's, who may use all of the bucket, or a prefix inside this one. The names
+ * of the copies are listed once, when the first key is asked about: how many others there are costs nothing.
  */
 export function keysOfCopies(remote: ObjectStore): (key: string) => Promise<boolean> {
-  const known = new Map<string, boolean>();
-  const isCopy = async (name: string): Promise<boolean> => {
-    const answer = known.get(name) ?? (await readNameRecord(remote, name)) !== null;
-    known.set(name, answer);
-    return answer;
-  };
+  let listed: Promise<ReadonlySet<string>> | null = null;
   return async (key) => {
+    listed ??= namesOfCopies(remote);
+    const names = await listed;
     const [first = ''] = key.split('/');
-    for (const name of key === first ? [key, setOf(key)] : [first]) {
-      if (name !== null && nameProblem(name) === null && (await isCopy(name))) return true;
-    }
-    return false;
+    return key === first ? names.has(key) || names.has(setOf(key) ?? key) : names.has(first);
   };
+}
+
+async function namesOfCopies(remote: ObjectStore): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  for await (const { key } of remote.list(NAMES)) {
+    const name = key.slice(NAMES.length);
+    if (nameProblem(name) === null) names.add(name);
+  }
+  return names;
 }
 
 export function parseNameRecord(text: string): NameRecord | null {

@@ -11,6 +11,8 @@ import { openJournal } from './journal.ts';
 import { UNLIMITED } from './rate-limit.ts';
 import { type Shipped, shipCheckpoint } from './ship.ts';
 
+const NAMES = '.holdfast/names/';
+
 /** Ships a checkpoint to a store that cleans up in this way. */
 async function shipWith(removeOldUploads: ObjectStore['removeOldUploads'], stop = new AbortController()) {
   using run = testRun();
@@ -20,21 +22,30 @@ async function shipWith(removeOldUploads: ObjectStore['removeOldUploads'], stop 
   const copies = new DirectoryStore({ url, path: folder.path, clock: realClock, signal: stop.signal });
   const asked: string[] = [];
   const read: ObjectStore['read'] = (key, maxBytes) => (asked.push(key), DirectoryStore.prototype.read.call(copies, key, maxBytes));
-  const remote = Object.assign(copies, { read, removeOldUploads });
+  const listed: string[] = [];
+  const list: ObjectStore['list'] = (prefix) => (listed.push(prefix), DirectoryStore.prototype.list.call(copies, prefix));
+  const remote = Object.assign(copies, { read, list, removeOldUploads });
   const options = { store: run.store, remote, stop, journal: openJournal(run.path, url), limit: UNLIMITED, parallel: 1, clock: realClock };
   const shipped: Shipped = await shipCheckpoint(findSealed(run.store, '1'), options);
-  return { shipped, asked };
+  return { shipped, asked, listed };
 }
 
 describe('the clean-up before a copy', () => {
-  it('asks once whose a name is, however many uploads are begun below it', async () => {
+  it('asks once which names are ours, however many uploads others have begun, and under however many names', async () => {
+    const theirs = Array.from({ length: 100 }, (_, index) => `theirs-${index}/a`);
     const answers: boolean[] = [];
-    const { asked } = await shipWith(async (_age, _spared, isOurs) => {
-      for (const key of ['theirs/a', 'theirs/b', 'theirs/c', 'step-1/left', 'step-1/more']) answers.push(await isOurs(key));
+    const { asked, listed } = await shipWith(async (_age, _spared, isOurs) => {
+      for (const key of [...theirs, 'step-1/left', 'step-1/more', 'step-1.index', 'step-1', '../step-1', ''])
+        answers.push(await isOurs(key));
       return 2;
     });
-    expect(answers).toEqual([false, false, false, true, true]);
-    expect(asked.filter((key) => key === '.holdfast/names/theirs')).toHaveLength(1);
+    expect(answers).toEqual([...theirs.map(() => false), true, true, true, true, false, false]);
+    expect(listed.filter((prefix) => prefix === NAMES)).toHaveLength(1);
+    expect(asked.filter((key) => key.includes('theirs'))).toEqual([]);
+  });
+
+  it('lists no names where no upload is old', async () => {
+    expect((await shipWith(async () => 0)).listed).not.toContain(NAMES);
   });
 
   it('that fails is told, and the copy is made', async () => {
