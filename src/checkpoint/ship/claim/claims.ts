@@ -103,14 +103,25 @@ function prepare(folder: string): Candidate {
       // Only this folder: the run's own is made as a whole, by others.
       makeFolder(folder);
       mkdirSync(path);
-      const file = openSync(join(path, OWNER_FILE), 'wx', 0o600);
-      writeSync(file, formatOwner(owner), 0);
+      const file = writeOwner(join(path, OWNER_FILE), owner);
       return { owner, path, file, discard: () => (closeSync(file), remove(path)) };
     } catch (thrown) {
       remove(path);
       // Another who was done has removed the folder in between.
       if (!isCode(thrown, 'ENOENT') || tries === MAX_TRIES) throw thrown;
     }
+  }
+}
+
+/** The file that names us, open: whoever holds a claim shows by it that it lives. */
+function writeOwner(path: string, owner: Owner): number {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeSync(file, formatOwner(owner), 0);
+    return file;
+  } catch (thrown) {
+    closeSync(file);
+    throw thrown;
   }
 }
 
