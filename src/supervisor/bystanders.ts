@@ -1,4 +1,5 @@
 import type { OpenStore } from '../checkpoint/store/store.ts';
+import { storageConcerns } from '../checkpoint/store/suitability.ts';
 import { shrinkMemory } from '../core/memory.ts';
 import type { Rng } from '../core/rng.ts';
 import { NODE_KINDS } from '../domain/effective-grace.ts';
@@ -33,6 +34,7 @@ const SETTLED_MS = [2000, 20_000];
 export function startBystanders(world: BystanderWorld): void {
   const { options, store, book, surroundings } = world;
   try {
+    warnOfStorage(world);
     surroundings.notePressure(preparePressure(store.path, options.env));
     sweepSocketFolders(socketCandidates(options.env), store.owner);
   } catch (thrown) {
@@ -40,6 +42,12 @@ export function startBystanders(world: BystanderWorld): void {
   }
   const parts = [watchMetadataService(world), serveLiveStatus(world), shrinkLater(world)];
   for (const part of parts) part.catch((thrown: unknown) => book.complain(thrown));
+}
+
+/** That a run is kept where it will be lost is told while there is nothing to lose yet; of several nodes over one folder one tells it. */
+function warnOfStorage({ options: { gang, ship }, store, book }: BystanderWorld): void {
+  if ((gang?.nodeRank ?? 0) > 0) return;
+  for (const concern of storageConcerns(store.path, { isCopied: ship !== null })) book.warn(`${store.path}: ${concern}`);
 }
 
 /** For weeks there will be little to do, and what was needed to start is not needed then; what a notice needs is. */

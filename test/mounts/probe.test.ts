@@ -136,7 +136,7 @@ describe('what dies with the pod', () => {
     const { stdout } = await runProcess(LAUNCHER, ['probe', '--bytes=1MiB', '--rounds=2', mount.path]);
     const lines = stdout.trimEnd().split('\n');
     expect(lines[0]).toBe(`${mount.path}: not a safe place for checkpoints.`);
-    expect(lines[2]).toMatch(/^ {2}! DIES_WITH_POD: Checkpoints here die with the pod/);
+    expect(lines[2]).toMatch(/^ {2}! DIES_WITH_POD: Checkpoints here die with the container: this is the writable layer/);
     expect(lines.length).toBeLessThanOrEqual(24);
     expect(stdout).toContain('down to the eviction line');
   });

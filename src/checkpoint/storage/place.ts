@@ -30,7 +30,7 @@ const PLACES: Readonly<Record<PlaceId, Omit<Place, 'id'>>> = {
   memory: {
     title: 'memory',
     survivesPod: 'no',
-    why: 'It dies with the pod, and with a power cut.',
+    why: 'It dies with the pod or container that has it, and with a power cut.',
     isOnNodeDisk: false,
   },
   'container-layer': {

@@ -20,6 +20,7 @@ export interface Storage {
   readonly isReadOnly: boolean;
   readonly place: Place;
   readonly space: SpaceFacts;
+  readonly isInPod: boolean;
   /** The layers of containers lie on a disk other than the one where the kubelet keeps its pods. */
   readonly hasImageDisk: boolean;
 }
@@ -43,6 +44,7 @@ export function describeStorage(path: string): Storage {
     mount,
     isReadOnly: mount !== null && (mount.options.includes('ro') || mount.superOptions.includes('ro')),
     place: placeOf({ fileSystem, realPath: folder, mount, nodeDevice, isInPod: kubelet !== null }),
+    isInPod: kubelet !== null,
     space,
     // A layer reports the disk below it, so another size means another disk.
     hasImageDisk:

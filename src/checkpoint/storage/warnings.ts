@@ -1,6 +1,7 @@
 import { formatBytes } from '../../core/bytes.ts';
 import type { CommitRule } from './commit-rule.ts';
 import type { EvictionLine } from './eviction-line.ts';
+import type { PlaceId } from './place.ts';
 import type { Room } from './space.ts';
 import type { Storage } from './storage.ts';
 
@@ -61,10 +62,17 @@ export function storageWarnings(facts: WarningFacts): StorageWarning[] {
   return [...survivalWarnings(facts), ...commitWarnings(facts), ...spaceWarnings(facts), ...leftoverWarnings(facts)];
 }
 
-function survivalWarnings({ storage: { place, fileSystem, mount } }: WarningFacts): StorageWarning[] {
+/** What ends with a place where there is no pod that would. */
+const DIES_WITH: Readonly<Partial<Record<PlaceId, string>>> = {
+  memory: 'the machine or the container',
+  'container-layer': 'the container',
+};
+
+function survivalWarnings({ storage: { place, fileSystem, mount, isInPod } }: WarningFacts): StorageWarning[] {
   const warnings: StorageWarning[] = [];
   if (place.survivesPod === 'no') {
-    const message = `Checkpoints here die with the pod: this is ${place.title}. Save on a persistent volume, or copy every checkpoint away.`;
+    const end = (isInPod ? undefined : DIES_WITH[place.id]) ?? 'the pod';
+    const message = `Checkpoints here die with ${end}: this is ${place.title}. Save on a persistent volume, or copy every checkpoint away (holdfast ship, run --ship).`;
     warnings.push({ code: 'DIES_WITH_POD', level: 'loud', message });
   }
   if (place.id === 'node-disk') warnings.push({ code: 'ONLY_ON_THIS_NODE', level: 'note', message: place.why });
@@ -103,6 +111,6 @@ function spaceWarnings({ storage: { fileSystem, space }, room, evictionLine }: W
       'the kubelet evicts pods from this node. No save may start.';
     return [{ code: 'BELOW_EVICTION_LINE', level: 'loud', message }];
   }
-  const what = room.bytes > 0 ? 'no inodes are' : 'no room is';
-  return [{ code: 'NO_ROOM', level: 'loud', message: `There ${what} left (${room.limitedBy}): no save may start.` }];
+  const what = room.bytes > 0 ? 'No inodes are' : 'No room is';
+  return [{ code: 'NO_ROOM', level: 'loud', message: `${what} left (${room.limitedBy}): no save may start.` }];
 }

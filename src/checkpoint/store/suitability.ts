@@ -3,7 +3,7 @@ import { printable } from '../../core/printable.ts';
 import { commitRule } from '../storage/commit-rule.ts';
 import { roomOf } from '../storage/space.ts';
 import { describeStorage } from '../storage/storage.ts';
-import { storageWarnings } from '../storage/warnings.ts';
+import { storageWarnings, type WarningCode } from '../storage/warnings.ts';
 
 /** Refuses storage on which a rename is not one step: neither the commit nor the fence against an older attempt would hold there. */
 export function assertSuited(path: string): void {
@@ -22,12 +22,15 @@ export function assertSuited(path: string): void {
   });
 }
 
+/** What is no loss where every checkpoint is copied elsewhere. */
+const MENDED_BY_COPIES: ReadonlySet<WarningCode> = new Set(['DIES_WITH_POD', 'NOT_DURABLE']);
+
 /** What whoever keeps a run there must know, because it costs checkpoints to ignore it. */
-export function storageConcerns(path: string): readonly string[] {
+export function storageConcerns(path: string, { isCopied = false }: { readonly isCopied?: boolean } = {}): readonly string[] {
   const storage = describeStorage(path);
   const commit = commitRule({ ...storage, capabilities: null });
   const room = roomOf(storage.space, { evictionLine: null, ephemeral: null });
   return storageWarnings({ storage, commit, room, evictionLine: null, leftover: null })
-    .filter(({ level }) => level === 'loud')
+    .filter(({ level, code }) => level === 'loud' && !(isCopied && MENDED_BY_COPIES.has(code)))
     .map(({ message }) => message);
 }

@@ -33,7 +33,10 @@ export const fetch = defineCommand({
     const report = await fetchRun(operands, values, { ...world, onProgress: (progress) => output.progress.update(progress) });
     for (const { name, code, reason } of report.skipped)
       output.note(printable(`The copy ${name} is no good and stays where it is; an older one was taken: ${reason} [${code}]`));
-    if (!output.json) for (const note of report.notes) output.note(printable(note));
+    if (!output.json) {
+      for (const note of report.notes) output.note(printable(note));
+      for (const warning of report.warnings) output.note(`warning: ${printable(warning)}`);
+    }
     if (output.json) output.printJson(report);
     else if (output.quiet) output.print(report.path);
     else {

@@ -13,6 +13,8 @@ export interface FetchReport extends Fetched {
   readonly url: string;
   /** What else should be known. */
   readonly notes: readonly string[];
+  /** What must be known about the storage that it lies on now. */
+  readonly warnings: readonly string[];
 }
 
 export async function fetchRun(operands: readonly string[], values: FetchValues, world: RemoteWorld): Promise<FetchReport> {
@@ -30,6 +32,7 @@ export async function fetchRun(operands: readonly string[], values: FetchValues,
   try {
     await using remote = await openRemote(location, values, { ...world, signal, memory, ranges });
     const { fetchCheckpoint } = await import('../../checkpoint/ship/fetch.ts');
+    const { storageConcerns } = await import('../../checkpoint/store/suitability.ts');
     const fetched = await fetchCheckpoint({
       ...{ remote, stop, signal, folder, clock },
       checkpoint: values.checkpoint,
@@ -39,7 +42,7 @@ export async function fetchRun(operands: readonly string[], values: FetchValues,
       onWait: (pid, name) => onProgress(waitingFor(pid, name)),
       onDecision: (sentence) => notes.push(`${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`),
     });
-    return { schema: 'holdfast.fetch/1', url: location.url, ...fetched, notes };
+    return { schema: 'holdfast.fetch/1', url: location.url, ...fetched, notes, warnings: storageConcerns(folder) };
   } finally {
     ranges.close();
   }
