@@ -88,9 +88,9 @@ export const ERROR_CODES = {
   },
   SAVE_DOES_NOT_FIT: {
     exit: EXIT.notWritten,
-    title: 'There is no room for the next save',
+    title: 'There is no room for the next save, or for what is fetched',
     explain:
-      'Before a save starts, what it needs (the size of the last one, or as told) is held against the free space, the inodes, the pod’s limit for ephemeral storage, and the line at which the kubelet evicts pods, which comes long before the disk is full. Releasing what retention allows would not make it fit, so it was not started, and every earlier checkpoint is as it was.',
+      'Before a save starts, and before a copy is fetched, what it needs (the size of the last save, or as told; that of the copy, less what was received before) is held against the free space, the inodes, the pod’s limit for ephemeral storage, and the line at which the kubelet evicts pods, which comes long before the disk is full. Releasing what retention allows would not make it fit (nothing is released for a copy), so it was not started, and every earlier checkpoint is as it was.',
   },
   SAVE_INCOMPLETE: {
     exit: EXIT.no,

@@ -5,6 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import { at } from '../store/layout.ts';
 import type { OpenStore } from '../store/store.ts';
 import { storeError } from '../store/store-error.ts';
+import { admitFetch } from './admit-fetch.ts';
 import type { ObjectStore } from './backend.ts';
 import { openClaims } from './claim/claims.ts';
 import { fetchFile } from './fetch-file.ts';
@@ -23,6 +24,8 @@ export interface FetchCopyOptions {
   readonly limit: RateLimit;
   readonly parallel: number;
   readonly clock: Clock;
+  /** What tells how much room counts as free. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   readonly onProgress?: (progress: { readonly done: number; readonly total: number; readonly current: string }) => void;
   /** Another process fetches the same; told again and again while it is waited for. */
   readonly onWait?: (pid: number | null, name: string) => void;
@@ -74,6 +77,8 @@ async function fetchClaimed(store: OpenStore, found: RemoteCheckpoint, options: 
   if (place.isThere) return { ...facts, state: 'already', receivedBytes: 0 };
   const staging = stagingOf(folder, save);
   try {
+    const missing = files.filter((file) => !place.placed.has(file.path));
+    await admitFetch(store, { ...options, files: missing, data: dataOf(staging) });
     const receivedBytes = await fetchFiles(staging, found, { ...options, placed: place.placed });
     putInPlace(store, staging, found, place);
     return { ...facts, state: 'fetched', receivedBytes };
@@ -103,6 +108,10 @@ function stagingOf(folder: string, save: string): string {
   return at.store(folder, 'fetching', createHash('sha256').update(save).digest('hex').slice(0, 40));
 }
 
+function dataOf(staging: string): string {
+  return join(staging, 'data');
+}
+
 async function fetchFiles(
   staging: string,
   { copy, manifest }: RemoteCheckpoint,
@@ -114,7 +123,7 @@ async function fetchFiles(
   const blocks = new BlockPool();
   const total = manifest.files.reduce((sum, { size }) => sum + size, 0);
   let [done, received] = [0, 0];
-  const data = join(staging, 'data');
+  const data = dataOf(staging);
   for (const folder of new Set(manifest.files.map(({ path }) => dirname(join(data, path))))) await mkdir(folder, { recursive: true });
   await mkdir(data, { recursive: true });
   // Ends what is not begun yet, and not the connection: where the copy is bad, another one is asked for.

@@ -5,6 +5,8 @@ import type { EvictionLine } from './eviction-line.ts';
 
 /** Everything the decision depends on. */
 export interface SaveDemand {
+  /** What needs the room, for people; a save when left out. */
+  readonly what?: string;
   /** Bytes the save will write: those of the last save, or as told. */
   readonly bytesNeeded: number;
   /** Files and folders it will make. */
@@ -53,12 +55,12 @@ export function admitSave(demand: SaveDemand): Admission {
 }
 
 function refusal(demand: SaveDemand, { demandBytes, roomBytes }: Numbers, missing: { missingBytes: number; missingFiles: number }): string {
-  const { reclaimable, filesNeeded } = demand;
+  const { what = 'the save', reclaimable, filesNeeded } = demand;
   const release = reclaimable.bytes > 0 ? `, and releasing what retention allows gives ${formatBytes(reclaimable.bytes)} more` : '';
   if (missing.missingBytes === 0) {
-    return `the save makes ${filesNeeded} files, ${missing.missingFiles} more than there are inodes for${release}`;
+    return `${what} makes ${filesNeeded} files, ${missing.missingFiles} more than there are inodes for${release}`;
   }
-  return `the save needs ${formatBytes(demandBytes)}, but there are ${formatBytes(roomBytes)} ${limitText(demand)}${release}: ${formatBytes(missing.missingBytes)} are missing`;
+  return `${what} needs ${formatBytes(demandBytes)}, but there are ${formatBytes(roomBytes)} ${limitText(demand)}${release}: ${formatBytes(missing.missingBytes)} are missing`;
 }
 
 function limitText({ space, evictionLine, ephemeralLimit }: SaveDemand): string {

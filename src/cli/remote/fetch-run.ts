@@ -34,7 +34,7 @@ export async function fetchRun(operands: readonly string[], values: FetchValues,
     const { fetchCheckpoint } = await import('../../checkpoint/ship/fetch.ts');
     const { storageConcerns } = await import('../../checkpoint/store/suitability.ts');
     const fetched = await fetchCheckpoint({
-      ...{ remote, stop, signal, folder, clock },
+      ...{ remote, stop, signal, folder, clock, env: world.env },
       checkpoint: values.checkpoint,
       limit: rateLimit(values, clock),
       parallel: values.parallel,

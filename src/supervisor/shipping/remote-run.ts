@@ -103,14 +103,14 @@ interface Bringing extends RemoteRunOptions {
   readonly stop: AbortController;
 }
 
-async function bring(remote: ObjectStore, { store, best, stop, ship, clock, book, signal }: Bringing): Promise<boolean> {
+async function bring(remote: ObjectStore, { store, best, stop, ship, clock, env, book, signal }: Bringing): Promise<boolean> {
   const { url } = ship.location;
   const isDecided = await hear(remote, store, book);
   const own = best !== null && !isLeftOut(best, readRollback(store)) ? best : null;
   const limit = shipLimit(ship, clock);
   let toldMs = clock.monotonic();
   const fetched = await fetchNewest({
-    ...{ remote, stop, signal, folder: store.path, limit, parallel: PARALLEL, clock },
+    ...{ remote, stop, signal, folder: store.path, limit, parallel: PARALLEL, clock, env },
     isWanted: (copy) => copy.run === store.run && (own === null || isNewer(copy, own)),
     onFound: ({ manifest }) =>
       book.say(`${own === null ? 'nothing is here' : `step ${own.step} is here`}; fetching step ${manifest.step} from ${url}`),
