@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { adopt } from '../../src/checkpoint/store/adopt.ts';
 import { type Attempt, startAttempt } from '../../src/checkpoint/store/attempt.ts';
 import { commitSave, type Sealed } from '../../src/checkpoint/store/commit.ts';
 import { beginSave, type Save, writeReceipt } from '../../src/checkpoint/store/save.ts';
@@ -46,4 +47,13 @@ export async function sealSteps(store: OpenStore, gang: string, ...steps: readon
   const attempt = await startAttempt(store, { gang });
   for (const step of steps) await seal(store, attempt, { step });
   return attempt;
+}
+
+/** Seals `m1.dat`, `m2.dat`, … beside each other in one attempt, each a checkpoint by itself. */
+export async function sealFilesBeside(store: OpenStore, ...steps: readonly number[]): Promise<void> {
+  await startAttempt(store, { gang: 'g' });
+  for (const step of steps) {
+    writeFileSync(join(store.path, `m${step}.dat`), `the bytes of step ${step}`);
+    await adopt(store, join(store.path, `m${step}.dat`), { step, accept: 'anything' });
+  }
 }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import type { CheckOptions } from './check-sealed.ts';
 import { removeTree } from './delete-tree.ts';
+import { digestOf, SPARED, stateOf } from './grave-state.ts';
 import { at } from './layout.ts';
 import { moveBack } from './move-out.ts';
 import { type Orphans, orphansOf, takeOrphans } from './orphans.ts';
@@ -19,16 +19,9 @@ import { isCode, storeError } from './store-error.ts';
 
 /** Parts of a grave's name; none of them can hold it. */
 const SEPARATOR = '~';
-/** In place of a save: what lies here is not to be deleted. */
-const SPARED = 'spared';
 
 function graveName({ makeId, owner }: Store, digest: string): string {
   return [makeId(), digest, owner ?? '', threadId].join(SEPARATOR);
-}
-
-/** Saves may be called anything, also by whoever made a manifest elsewhere. */
-function digestOf(save: string): string {
-  return createHash('sha256').update(save).digest('hex').slice(0, 16);
 }
 
 /**
@@ -46,7 +39,9 @@ export function digGrave(store: Store, save: string, kind: FoundSeal['kind']): s
 /** Brings back what came to be wanted after it was moved here. Where that fails the grave stays, and the next who empties the trash tries it again. */
 export function giveBack(store: Store, grave: string): void {
   const spared = at.store(store.path, 'trash', graveName(store, SPARED));
-  bringBack(store, isMoved(store, grave, spared) ? spared : grave);
+  const where = isMoved(store, grave, spared) ? spared : grave;
+  // Somebody on another machine who took it for abandoned has brought it back already.
+  if (store.fs.stat(where) !== null) bringBack(store, where);
 }
 
 /** Deletes a folder that is no checkpoint. Somebody else may do the same at the same time. */
@@ -66,21 +61,43 @@ function isMoved({ fs }: Store, from: string, to: string): boolean {
 }
 
 /**
- * Finishes deletions that were interrupted. Those of a process that is seen at work are its own. What of a checkpoint still lies in the run's folder
- * must be read before it goes: its grave is left to {@link finishDeletions}.
+ * Ends deletions that were interrupted. Those of a process that is seen at work are its own. A checkpoint that is still whole comes back: whoever moved it
+ * here did not live to look whether it was wanted by then, and the next prune decides anew. Of any other the rest is deleted. What of a checkpoint still lies in
+ * the run's folder must be read before it goes: its grave is left to {@link finishDeletions}.
  */
 export function emptyTrash(store: Store): void {
   empty(store, (name) => orphansIn(store, name) === null);
 }
 
-/** The same, for who has time to read. */
-export async function finishDeletions(store: Store, options: CheckOptions = {}): Promise<void> {
+/** The same, for who has time to read; true when something came back. */
+export async function finishDeletions(store: Store, options: CheckOptions = {}): Promise<boolean> {
   const unknown = new Set<string>();
   for (const name of abandoned(store)) {
     const orphans = orphansIn(store, name);
     if (orphans !== null && !(await followTo(store, name, orphans, options))) unknown.add(name);
   }
-  empty(store, (name) => !unknown.has(name));
+  return empty(store, (name) => !unknown.has(name));
+}
+
+/**
+ * Graves of whole checkpoints that cannot come back, because another has a name of theirs by now. Who has seen that a good one stands, and has made that durable,
+ * may delete them. Nothing is deleted that has one of the names in `kept`.
+ */
+export function replacedGraves(store: Store, kept: ReadonlySet<string>): readonly string[] {
+  const { fs, path } = store;
+  const trash = at.store(path, 'trash');
+  const isReplaced = (name: string): boolean => {
+    const grave = join(trash, name);
+    if (stateOf(store, grave, digestIn(name)) !== 'whole') return false;
+    return fs.list(grave).some((one) => fs.stat(join(path, one)) !== null) && !readSeals(fs, grave).some((seal) => kept.has(seal.name));
+  };
+  try {
+    return abandoned(store)
+      .filter(isReplaced)
+      .map((name) => join(trash, name));
+  } catch (thrown) {
+    throw storeError(thrown, 'look at', trash);
+  }
 }
 
 /** Whoever moved the seal may have died before its syncs: after a crash there must be no seal without its files. */
@@ -96,14 +113,15 @@ async function followTo(store: Store, name: string, orphans: Orphans, options: C
   }
 }
 
-function empty(store: Store, mayGo: (name: string) => boolean): void {
+/** True when something came back. */
+function empty(store: Store, mayGo: (name: string) => boolean): boolean {
   const { fs, path } = store;
   const trash = at.store(path, 'trash');
   try {
     const graves = abandoned(store).filter(mayGo);
     // Whoever moved it here may have died before its old name was gone for good: a crash must not bring back half of it.
     if (graves.length > 0) fs.fsyncFolder(path);
-    for (const name of graves) emptyGrave(store, name);
+    return graves.map((name) => isGivenBack(store, name)).includes(true);
   } catch (thrown) {
     throw storeError(thrown, 'empty', trash);
   }
@@ -114,8 +132,12 @@ function abandoned(store: Store): readonly string[] {
   return namesIn(store, at.store(store.path, 'trash')).filter((name) => !isInUse(store, name));
 }
 
+function digestIn(name: string): string {
+  return name.split(SEPARATOR)[1] ?? '';
+}
+
 function orphansIn(store: Store, name: string): Orphans | null {
-  const digest = name.split(SEPARATOR)[1] ?? '';
+  const digest = digestIn(name);
   return orphansOf(store, at.store(store.path, 'trash', name), (save) => digestOf(save) === digest);
 }
 
@@ -128,35 +150,50 @@ function namesIn({ fs }: Store, folder: string): readonly string[] {
   }
 }
 
-function isInUse({ owner: self }: Store, name: string): boolean {
-  const [, , owner = '', thread] = name.split(SEPARATOR);
-  const isOwn = owner === self && thread === String(threadId);
-  return !isOwn && isSeenAlive(owner, self);
+function isInUse(store: Store, name: string): boolean {
+  const [, , owner = ''] = name.split(SEPARATOR);
+  return !isOwn(store, name) && isSeenAlive(owner, store.owner);
 }
 
-function emptyGrave(store: Store, name: string): void {
-  const { fs, path } = store;
-  const grave = at.store(path, 'trash', name);
+function isOwn({ owner: self }: Store, name: string): boolean {
+  const [, , owner = '', thread] = name.split(SEPARATOR);
+  return owner === self && thread === String(threadId);
+}
+
+/** Empties a grave, or brings back what lies in it; true when something came back. */
+function isGivenBack(store: Store, name: string): boolean {
+  const grave = at.store(store.path, 'trash', name);
+  const digest = digestIn(name);
   try {
-    if (holdsAnother(store, grave, name.split(SEPARATOR)[1] ?? '')) bringBack(store, grave);
-    else removeTree(fs, grave);
+    const before = stateOf(store, grave, digest);
+    if (before === 'unknown') return false;
+    if (before === 'rest') {
+      removeTree(store.fs, grave);
+      return false;
+    }
+    const own = before === 'whole' && !isOwn(store, name) ? takenOver(store, grave, digest) : grave;
+    // Whoever dug it may have gone on deleting until then.
+    if (stateOf(store, own, digest) === before) return bringBack(store, own);
   } catch (thrown) {
     // Somebody on another machine fills or empties it at the same time; or the name that something is to come back to is taken.
     if (!isCode(thrown, 'ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) throw thrown;
   }
+  return false;
 }
 
-/** True when the one that was to be deleted came to be wanted, or was replaced under its name, and whoever moved it here died before they saw that. */
-function holdsAnother({ fs }: Store, grave: string, digest: string): boolean {
-  if (digest === '' || fs.stat(grave)?.kind !== 'folder') return false;
-  return digest === SPARED || readSeals(fs, grave).some(({ parsed }) => parsed.ok && digestOf(parsed.manifest.save) !== digest);
+/** Gives a grave a name of ours: whoever dug it on a machine that is not seen from here finds nothing to delete any more. */
+function takenOver(store: Store, grave: string, digest: string): string {
+  const own = at.store(store.path, 'trash', graveName(store, digest));
+  return isMoved(store, grave, own) ? own : grave;
 }
 
-function bringBack(store: Store, grave: string): void {
+/** False where a name of it is taken: then it stays. */
+function bringBack(store: Store, grave: string): boolean {
   const { fs, path } = store;
   const names = fs.list(grave);
-  if (names.some((name) => fs.stat(join(path, name)) !== null)) return;
+  if (names.some((name) => fs.stat(join(path, name)) !== null)) return false;
   moveBack(store, grave, names);
   fs.fsyncFolder(path);
   fs.rmdir(grave);
+  return names.length > 0;
 }

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { type CheckLevel, type CheckOptions, checkSealed, type Good } from './check-sealed.ts';
+import { finishDeletions } from './graves.ts';
 import { type LastGoodCache, readCache, rememberSuspicion, writeCache } from './last-good-cache.ts';
 import { listQuarantine, quarantine, type Quarantined } from './quarantine.ts';
 import { readManifestFile } from './read-seals.ts';
@@ -91,12 +92,27 @@ async function lookThrough(store: Store, options: LastGoodOptions, round: Round)
       if (isReadOnly !== true) remember(store, checkpoint, cache, { ...checked, hasFailed: isSick() });
       return { checkpoint, ...how(because, checked), skipped, withheld: [], scan: found };
     }
-    if (!round.isLast && isGone(store, checkpoint))
-      return { moved: skipped.filter(({ quarantined }) => quarantined !== null), hasFailed: isSick() };
+    if (!round.isLast && isGone(store, checkpoint)) return { moved: movedIn(skipped), hasFailed: isSick() };
     skipped.push(skip(store, checkpoint, checked, options));
   }
   if (isSick() && isReadOnly !== true) rememberSuspicion(store);
+  if (await isMoreBack(store, options, round)) return { moved: movedIn(skipped), hasFailed: isSick() };
   return newestDoubted(found, skipped, options) ?? none(store, found, skipped);
+}
+
+function movedIn(skipped: readonly Skipped[]): readonly Skipped[] {
+  return skipped.filter(({ quarantined }) => quarantined !== null);
+}
+
+/** Before there is none: a prune that was killed may have left one in the trash, whole, that it had decided to delete when there was a better one. */
+async function isMoreBack(store: Store, options: LastGoodOptions, { isLast }: Round): Promise<boolean> {
+  if (isLast || options.isReadOnly === true) return false;
+  try {
+    return await finishDeletions(store, options);
+  } catch (thrown) {
+    if (isImmovable(thrown)) return false;
+    throw thrown;
+  }
 }
 
 /** Its seal is not there any more, or another has its place. */
@@ -186,12 +202,16 @@ function skip(
 
 const CANNOT_MOVE: ReadonlySet<string> = new Set(['STORE_NOT_WRITABLE', 'STORE_FULL', 'STORE_FAILED', 'STORAGE_NOT_SUITED']);
 
+function isImmovable(thrown: unknown): boolean {
+  return thrown instanceof HoldfastError && CANNOT_MOVE.has(thrown.code);
+}
+
 /** Where it cannot be moved (a volume that is not writable, a mount of its own) the bad one stays, and is passed by every time. */
 function moveAside(store: Store, checkpoint: SealedCheckpoint | BrokenSeal, why: { code: string; reason: string }): string | null {
   try {
     return quarantine(openForWriting(store), checkpoint, why)?.path ?? null;
   } catch (thrown) {
-    if (thrown instanceof HoldfastError && CANNOT_MOVE.has(thrown.code)) return null;
+    if (isImmovable(thrown)) return null;
     throw thrown;
   }
 }

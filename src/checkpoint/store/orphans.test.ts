@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { killedAfterRenames } from '../../../test/crash/killed-after.ts';
-import { testRun, type TestRun } from '../../../test/support/sealed-run.ts';
+import { sealFilesBeside, testRun, type TestRun } from '../../../test/support/sealed-run.ts';
 import { adopt } from './adopt.ts';
 import { startAttempt } from './attempt.ts';
 import { realFs } from './durable-fs.ts';
@@ -17,11 +17,7 @@ const RETENTION = { last: 1, every: null, withinMs: null };
 async function runOfFiles(): Promise<TestRun> {
   const run = testRun();
   try {
-    await startAttempt(run.store, { gang: 'g' });
-    for (const step of [1, 2]) {
-      writeFileSync(join(run.path, `m${step}.dat`), `the bytes of step ${step}`);
-      await adopt(run.store, join(run.path, `m${step}.dat`), { step, accept: 'anything' });
-    }
+    await sealFilesBeside(run.store, 1, 2);
     return run;
   } catch (thrown) {
     run[Symbol.dispose]();

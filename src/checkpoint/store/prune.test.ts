@@ -1,8 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { seal, sealSteps, stagedSave, type TestRun, testRun } from '../../../test/support/sealed-run.ts';
-import { adopt } from './adopt.ts';
+import { seal, sealFilesBeside, sealSteps, stagedSave, testRun } from '../../../test/support/sealed-run.ts';
 import { startAttempt } from './attempt.ts';
 import { realFs } from './durable-fs.ts';
 import { lastGood } from './last-good.ts';
@@ -15,15 +14,6 @@ import { scan, type SealedCheckpoint } from './scan.ts';
 const KEEP_ONE: Retention = { last: 1, every: null, withinMs: null };
 const failing = (code: string) => Object.assign(new Error(code), { code });
 const names = (path: string) => readdirSync(path).filter((name) => name !== '.holdfast');
-
-/** `m1.dat` and `m2.dat` beside each other, each a checkpoint by itself. */
-async function sealTwoFiles({ store, path }: TestRun): Promise<void> {
-  await startAttempt(store, { gang: 'g' });
-  for (const step of [1, 2]) {
-    writeFileSync(join(path, `m${step}.dat`), `the bytes of step ${step}`);
-    await adopt(store, join(path, `m${step}.dat`), { step, accept: 'anything' });
-  }
-}
 
 describe('prune', () => {
   it('deletes what no rule keeps, and nothing else in the folder', async () => {
@@ -222,7 +212,7 @@ describe('prune beside others', () => {
 
   it('brings back nothing over what has the name by now', async () => {
     using run = testRun();
-    await sealTwoFiles(run);
+    await sealFilesBeside(run.store, 1, 2);
     const fs = {
       ...realFs,
       rename(from: string, to: string) {
@@ -299,7 +289,7 @@ describe('prune beside others', () => {
 
   it('leaves the files of one whose seal another has moved: that one moves them too', async () => {
     using run = testRun();
-    await sealTwoFiles(run);
+    await sealFilesBeside(run.store, 1, 2);
     const fs = {
       ...realFs,
       rename(from: string, to: string) {

@@ -3,7 +3,7 @@ import { type CheckOptions, checkPresence } from './check-sealed.ts';
 import { removeTree } from './delete-tree.ts';
 import { lastGood, type LastGood, type LastGoodOptions } from './last-good.ts';
 import { deleteFenced } from './fenced-leftovers.ts';
-import { digGrave, finishDeletions, giveBack } from './graves.ts';
+import { digGrave, finishDeletions, giveBack, replacedGraves } from './graves.ts';
 import { storeFailure } from './last-good-cache.ts';
 import { at } from './layout.ts';
 import { moveOut } from './move-out.ts';
@@ -70,7 +70,9 @@ export function bytesOf({ manifest }: SealedCheckpoint): number {
 
 /** Removes one after the other; false when what the plan rests on did not hold any more before all were gone. */
 function removeAll(store: Store, plan: LastGood, remove: readonly SealedCheckpoint[], removed: SealedCheckpoint[]): boolean {
-  if (remove.length > 0) makeDurable(store, plan.checkpoint);
+  const replaced = replacedGraves(store, listKept(store));
+  if (remove.length + replaced.length > 0) makeDurable(store, plan.checkpoint);
+  if (stands(store, plan.checkpoint)) for (const grave of replaced) removeTree(store.fs, grave);
   for (const checkpoint of remove) {
     const isWanted = (): boolean => !stands(store, plan.checkpoint) || isOverruled(store, plan, checkpoint);
     if (isWanted()) return false;
@@ -98,9 +100,12 @@ function makeDurable(store: Store, keeper: SealedCheckpoint | null): void {
 
 /** The seal is there and names and sizes are as it says. */
 function stands(store: Store, keeper: SealedCheckpoint | null): boolean {
-  if (keeper === null) return false;
-  const parsed = readManifestFile(store.fs, keeper.manifestFile);
-  return parsed?.ok === true && parsed.manifest.save === keeper.manifest.save && checkPresence(store, keeper) === null;
+  return keeper !== null && isSealed(store, keeper) && checkPresence(store, keeper) === null;
+}
+
+function isSealed({ fs }: Store, { manifestFile, manifest: { save } }: SealedCheckpoint): boolean {
+  const parsed = readManifestFile(fs, manifestFile);
+  return parsed?.ok === true && parsed.manifest.save === save;
 }
 
 /** False when there was nothing to delete any more: another prune was quicker; or when it came to be wanted just before it was moved. */
@@ -114,7 +119,8 @@ function discard(store: Store, checkpoint: SealedCheckpoint, isWanted: () => boo
     if (fs.stat(grave) !== null) fs.fsyncFolder(grave);
     removeTree(fs, grave);
     fs.fsyncFolder(at.store(path, 'trash'));
-    return true;
+    // Somebody on another machine may have taken the grave for abandoned, and brought it back.
+    return !isSealed(store, checkpoint);
   } catch (thrown) {
     throw storeFailure(store, thrown, 'delete', checkpoint.path);
   }
@@ -136,14 +142,26 @@ function moveToGrave(store: Store, checkpoint: SealedCheckpoint): string | null 
   const { fs } = store;
   for (let tries = 0; tries < MAX_GRAVES; tries++) {
     const grave = digGrave(store, checkpoint.manifest.save, checkpoint.kind);
-    if (moveOut(store, checkpoint, grave)) return grave;
+    if (moveOrGiveBack(store, checkpoint, grave)) return grave;
     removeTree(fs, grave);
     if (fs.stat(checkpoint.manifestFile) === null) break;
   }
   return null;
 }
 
-/** Finishes deletions that were interrupted, and removes what dead processes had staged or begun to make. */
+/** What was moved before an error comes back too. */
+function moveOrGiveBack(store: Store, checkpoint: SealedCheckpoint, grave: string): boolean {
+  let isKnown = false;
+  try {
+    const isMoved = moveOut(store, checkpoint, grave);
+    isKnown = true;
+    return isMoved;
+  } finally {
+    if (!isKnown) giveBack(store, grave);
+  }
+}
+
+/** Ends deletions that were interrupted, and removes what dead processes had staged or begun to make. */
 export async function tidyUp(store: Store, options: CheckOptions): Promise<void> {
   const { run } = store;
   if (run !== null) sweepStaging({ ...store, run });

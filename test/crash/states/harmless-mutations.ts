@@ -62,6 +62,9 @@ export const HARMLESS: readonly { readonly because: string; readonly mutations: 
     mutations: [
       'drop sync-folder .holdfast/quarantine/step-N',
       'drop sync-folder .holdfast/trash/GRAVE',
+      'swap rename step-N -> .holdfast/trash/GRAVE/step-N with sync-folder RUN',
+      'swap rename ckpt-N.index -> .holdfast/trash/GRAVE/ckpt-N.index with sync-folder RUN',
+      'swap rename model-N.dat -> .holdfast/trash/GRAVE/model-N.dat with sync-folder RUN',
       'swap rename step-N -> .holdfast/quarantine/step-N/step-N with sync-folder .holdfast/quarantine/step-N',
       'swap sync-folder .holdfast/trash/GRAVE with unlink .holdfast/trash/GRAVE/step-N/holdfast.manifest.json',
       'drop sync-folder .holdfast/quarantine/ckpt-N',
@@ -147,10 +150,13 @@ export const HARMLESS: readonly { readonly because: string; readonly mutations: 
   },
   {
     because:
-      'its seal was gone for good before: of files without one, what comes back is deleted by the next prune, while the grave still names them',
+      'what comes back from the trash is whole, in the grave or in the run, and is decided on anew either way; nobody was promised that it goes',
     mutations: [
-      'swap sync-folder RUN with unlink .holdfast/trash/GRAVE/ckpt-N.data-N',
-      'swap sync-folder RUN with unlink .holdfast/trash/GRAVE/model-N.dat',
+      'swap rename .holdfast/trash/GRAVE/step-N -> step-N with sync-folder RUN',
+      'swap rmdir .holdfast/trash/GRAVE with sync-folder RUN',
+      'swap sync-folder RUN with rename .holdfast/trash/GRAVE/ckpt-N.data-N -> ckpt-N.data-N',
+      'swap sync-folder RUN with rename .holdfast/trash/GRAVE/model-N.dat -> model-N.dat',
+      'swap sync-folder RUN with rename .holdfast/trash/GRAVE/step-N -> step-N',
     ],
   },
   {
