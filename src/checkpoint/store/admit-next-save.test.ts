@@ -1,13 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { manifestsRead } from '../../../test/support/manifests-read.ts';
 import { sealSteps, stagedSave, testRun } from '../../../test/support/sealed-run.ts';
 import { describeStorage, type Storage } from '../storage/storage.ts';
 import { admitNextSave } from './admit-next-save.ts';
 import { startAttempt } from './attempt.ts';
 import { commitSave } from './commit.ts';
-import { realFs } from './durable-fs.ts';
-import { MANIFEST_NAME } from './layout.ts';
 import { processIdentity } from './process-identity.ts';
 
 const KEEP_ONE = { last: 1, every: null, withinMs: null };
@@ -51,14 +50,7 @@ describe('a save that is about to start', () => {
   it('of a size that is told takes the room of what was left without reading a manifest', async () => {
     using run = testRun();
     await sealSteps(run.store, 'g', 1, 2);
-    const read: string[] = [];
-    const fs = {
-      ...realFs,
-      readFile(path: string) {
-        if (path.endsWith(MANIFEST_NAME)) read.push(path);
-        return realFs.readFile(path);
-      },
-    };
+    const { fs, read } = manifestsRead();
     const wish = { bytes: 1e18, files: 1, retention: null };
     await expect(admitNextSave({ ...run.store, fs }, wish)).rejects.toMatchObject({ code: 'SAVE_DOES_NOT_FIT' });
     expect(read).toEqual([]);
