@@ -160,6 +160,25 @@ describe('a volume that is full in the middle', () => {
   });
 });
 
+describe('a volume that is full before anything was sealed there', () => {
+  const reason = whyNoMounts();
+
+  it.skipIf(reason !== null)(`is left as it was by a seal that fails${skipped(reason)}`, async () => {
+    using mount = mountTmpfs('size=4m');
+    const run = join(mount.path, 'run');
+    const checkpoint = join(run, 'checkpoint-2');
+    cpSync(join(TRAINER_RUN, 'checkpoint-2'), checkpoint, { recursive: true });
+    const before = readdirSync(run, { recursive: true });
+    using filler = fill(mount.path);
+    const { code, stderr } = await runProcess(LAUNCHER, ['seal', checkpoint]);
+    expect({ code, stderr }).toEqual({ code: 73, stderr: expect.stringMatching(/^error STORE_FULL: .*ENOSPC\n/) });
+    expect(readdirSync(run, { recursive: true })).toEqual(before);
+    filler[Symbol.dispose]();
+    expect(await runProcess(LAUNCHER, ['seal', checkpoint])).toMatchObject({ code: 0 });
+    writeFileSync(join(mount.path, 'filler'), '');
+  });
+});
+
 /** A save whose data is written and synced, with no receipt yet. */
 function stagedData(store: OpenStore, attempt: Attempt): Save {
   const save = beginSave(store, attempt, { step: 2, worldSize: 1 });

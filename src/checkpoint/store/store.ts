@@ -5,6 +5,7 @@ import { HoldfastError } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { isObject, parseJson } from '../json.ts';
 import { readBootId } from './boot-id.ts';
+import { removeTree } from './delete-tree.ts';
 import { type DurableFs, realFs } from './durable-fs.ts';
 import { at, MANIFEST_NAME, STORE_FOLDER, STORE_FOLDERS } from './layout.ts';
 import { processIdentity } from './process-identity.ts';
@@ -125,23 +126,29 @@ export function readExistingRun(path: string, parts: Partial<World> = {}): Store
 function createRun({ fs, makeId }: World, path: string, run: string): string {
   const temporary = join(path, `.tmp-holdfast-${makeId()}`);
   fs.mkdir(temporary);
-  for (const name of STORE_FOLDERS) fs.mkdir(join(temporary, name));
-  const file = join(temporary, 'run.json');
-  fs.writeFile(file, `${JSON.stringify({ schema: RUN_SCHEMA, run })}\n`);
-  fs.fsyncFile(file);
-  fs.fsyncFolder(temporary);
   try {
+    for (const name of STORE_FOLDERS) fs.mkdir(join(temporary, name));
+    const file = join(temporary, 'run.json');
+    fs.writeFile(file, `${JSON.stringify({ schema: RUN_SCHEMA, run })}\n`);
+    fs.fsyncFile(file);
+    fs.fsyncFolder(temporary);
     fs.rename(temporary, join(path, STORE_FOLDER));
   } catch (thrown) {
-    fs.unlink(file);
-    for (const name of STORE_FOLDERS) fs.rmdir(join(temporary, name));
-    fs.rmdir(temporary);
+    removeQuietly(fs, temporary);
+    // Another has made it meanwhile.
     if (!isCode(thrown, 'ENOTEMPTY', 'EEXIST')) throw thrown;
   }
   fs.fsyncFolder(path);
   const { run: made } = readIdentity(fs, path);
   if (made === null) throw damagedRun(path, 'is not there although its folder is');
   return made;
+}
+
+/** What cannot be removed stays until a prune; why it was made in vain says more than why it stays. */
+function removeQuietly(fs: DurableFs, path: string): void {
+  try {
+    removeTree(fs, path);
+  } catch {}
 }
 
 function readIdentity(fs: DurableFs, path: string): Pick<Store, 'run' | 'isCopy'> {
