@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Outcome } from './interrupted-run.ts';
-import { type Recorded, notesTable } from './notes.ts';
+import { type Recorded, notesTable, pageWith } from './notes.ts';
 
 const OUTCOME: Outcome = {
   phase: 'Succeeded',
@@ -58,5 +58,14 @@ it('failures that the Job counts are told, and that it is gone', () => {
 it('a run that nobody interrupted says so', () => {
   expect(lastLine({ cause: 'away', manner: 'bare', outcome: OUTCOME, isFinished: true })).toMatch(
     /\| away \| {2}\| .*was not interrupted \|$/,
+  );
+});
+
+it('a table takes the place of the one of its own name and version of control groups, and of no other', () => {
+  const marked = (name: string, text: string): string => `<!-- recorded ${name}: begin -->\n\n${text}\n\n<!-- recorded ${name}: end -->\n`;
+  const page = (one: string, two: string): string => `# Notes\n\n${marked('causes, cgroup v1', one)}\n${marked('causes, cgroup v2', two)}`;
+  expect(pageWith(page('a', 'b'), 'causes, cgroup v2', 'c')).toBe(page('a', 'c'));
+  expect(() => pageWith(page('a', 'b'), 'node loss, cgroup v2', 'c')).toThrow(
+    'lacks the marks <!-- recorded node loss, cgroup v2: begin -->',
   );
 });

@@ -31,15 +31,18 @@ export async function recordedOn(cluster: Cluster): Promise<RecordedOn> {
   return { version: cluster.version, runtime: String(first?.status?.nodeInfo.containerRuntimeVersion), cgroups: cgroupVersion() };
 }
 
-/** Puts what was seen in place of what stood between the page's marks of that name, when it is asked for. */
+/** Puts what was seen in place of what stood between the page's marks of that name and version of control groups, when it is asked for. */
 export async function writeNotesWhenAsked(name: string, recorded: readonly Recorded[], cluster: Cluster): Promise<void> {
   if (process.env['HOLDFAST_WRITE_NOTES'] !== '1') return;
+  const on = await recordedOn(cluster);
+  writeFileSync(PAGE, pageWith(readFileSync(PAGE, 'utf8'), `${name}, cgroup v${on.cgroups}`, notesTable(recorded, on)));
+}
+
+export function pageWith(page: string, name: string, table: string): string {
   const [BEGIN, END] = [`<!-- recorded ${name}: begin -->`, `<!-- recorded ${name}: end -->`];
-  const page = readFileSync(PAGE, 'utf8');
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error(`${PAGE} lacks the marks ${BEGIN} and ${END}`);
-  const table = notesTable(recorded, await recordedOn(cluster));
-  writeFileSync(PAGE, `${page.slice(0, begin + BEGIN.length)}\n\n${table}\n\n${page.slice(end)}`);
+  if (begin < 0 || end < begin) throw new Error(`the page lacks the marks ${BEGIN} and ${END}`);
+  return `${page.slice(0, begin + BEGIN.length)}\n\n${table}\n\n${page.slice(end)}`;
 }
 
 export function notesTable(recorded: readonly Recorded[], { version, runtime, cgroups }: RecordedOn): string {
