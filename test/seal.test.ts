@@ -260,6 +260,42 @@ describe('bad input', () => {
   });
 });
 
+describe('a file of a format that nobody knows, with a name that belongs to a known one', () => {
+  const NAMES = [
+    'model.tar',
+    'state.bin',
+    'state.ckpt',
+    'state.pt',
+    'state.pth',
+    'state.npz',
+    'state.h5',
+    'state.gguf',
+    'state.safetensors',
+  ];
+
+  it.each(NAMES)('%s is sealed where anything is accepted, of no format, and counts', async (name) => {
+    using folder = tempFolder();
+    const path = join(folder.path, name);
+    writeFileSync(path, `a format of its own ${'.'.repeat(1000)}`);
+    const refused = await runCommand(['seal', path, '--step=1']);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('--accept anything');
+    expect(await json('seal', path, '--step=1', '--accept=anything')).toMatchObject({ code: 0, sealed: [{ format: null }] });
+    expect(await json('ls', folder.path)).toMatchObject({ code: 0, checkpoints: [{ verdict: 'UNCHECKED', isLastGood: true }] });
+    expect(await json('ls', '--deep', folder.path)).toMatchObject({ code: 0, checkpoints: [{ verdict: 'RESUMABLE', isLastGood: true }] });
+    expect(await json('resume', '--deep', folder.path)).toMatchObject({ code: 0, lastGood: { path }, skipped: [] });
+  });
+
+  it('is no way round a damaged file of a format that is known', async () => {
+    using run = trainerRun();
+    const checkpoint = join(run.path, 'checkpoint-2');
+    writeFileSync(join(checkpoint, 'optimizer.pt'), 'these are not the bytes');
+    expect(await runCommand(['seal', checkpoint, '--accept=anything'])).toMatchObject({ code: 1, stdout: '' });
+    writeFileSync(join(run.path, 'zeros.pt'), Buffer.alloc(5000));
+    expect(await runCommand(['seal', join(run.path, 'zeros.pt'), '--step=1', '--accept=anything'])).toMatchObject({ code: 1, stdout: '' });
+  });
+});
+
 /** Those that are one directory or one file; members of sets are sealed with the folder they lie in. */
 const FIXTURES = readFixtures().filter(({ path }) => !/\.(index|json)$/.test(path));
 

@@ -1,6 +1,8 @@
 import { dirname, join, resolve } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
+import { liesDeeper } from '../lies-deeper.ts';
+import { isOfNoKnownFormat } from '../no-format.ts';
 import type { CheckpointReport } from '../report.ts';
 import { stepOfName } from '../steps.ts';
 import type { Verdict } from '../verdict.ts';
@@ -177,7 +179,7 @@ async function judgeWhole(
   const [first] = checkpoints;
   if (first !== undefined) {
     assertSealable(place, checkpoints, accept);
-    return first;
+    return isOfNoKnownFormat(first) ? null : first;
   }
   if (accept === 'anything') return null;
   throw notGood(place, 'is of no format that Holdfast knows', 'Seal it all the same with --accept anything.');
@@ -186,23 +188,29 @@ async function judgeWhole(
 const OWN_FOLDER = 'Give every checkpoint a folder of its own, move all of its files there, and seal that folder.';
 
 function assertSealable(place: Place, checkpoints: readonly CheckpointReport[], accept: NonNullable<AdoptOptions['accept']>): void {
-  const bad = checkpoints.find(({ verdict }) => !GOOD[accept].includes(verdict));
+  const bad = checkpoints.find((one) => !GOOD[accept].includes(isOfNoKnownFormat(one) ? 'UNKNOWN' : one.verdict));
   if (bad !== undefined) {
     const why = bad.evidence.find(({ effect }) => !['warning', 'note', 'security'].includes(effect));
     if (why?.code === 'FILE_NOT_READABLE') throw notReadable(place, why.message);
-    const isWeights = bad.verdict === 'WEIGHTS_ONLY';
-    const hint = isWeights ? 'Seal weights on purpose with --accept weights.' : 'holdfast verify --deep tells all about it.';
-    throw notGood(place, `is ${bad.verdict}${why === undefined ? '' : `: ${why.message}`}`, hint);
+    throw notGood(place, `is ${bad.verdict}${why === undefined ? '' : `: ${why.message}`}`, wayOut(bad));
   }
   if (checkpoints.length > 1 && accept !== 'anything') {
     const paths = checkpoints.slice(0, 3).map(({ path }) => printable(path));
     const hint = `Give them, one by one or together: holdfast seal ${paths.join(' ')}${checkpoints.length > paths.length ? ' …' : ''}`;
     throw notSealable(place.path, `holds ${checkpoints.length} checkpoints`, hint);
   }
-  const files = checkpoints[0]?.files ?? 0;
+  const [first] = checkpoints;
+  if (place.kind === 'directory' && accept !== 'anything' && first !== undefined && liesDeeper(place.path, first))
+    throw notSealable(place.path, 'is no checkpoint itself, but leads to one', `Give that one: holdfast seal ${printable(first.path)}`);
+  const files = first?.files ?? 0;
   if (place.kind === 'files' && files > place.members.length) {
     throw notSealable(place.path, `is one of ${files} files of a checkpoint`, OWN_FOLDER);
   }
+}
+
+function wayOut(bad: CheckpointReport): string {
+  if (isOfNoKnownFormat(bad)) return 'If its trainer has a format of its own, seal it all the same with --accept anything.';
+  return bad.verdict === 'WEIGHTS_ONLY' ? 'Seal weights on purpose with --accept weights.' : 'holdfast verify --deep tells all about it.';
 }
 
 interface Facts {

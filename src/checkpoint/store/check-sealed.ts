@@ -4,6 +4,7 @@ import type { EvidenceCode } from '../evidence/catalogue.ts';
 import { FILE_CODES } from '../evidence/codes/file.ts';
 import { MANIFEST_CODES } from '../evidence/codes/manifest.ts';
 import type { Evidence } from '../evidence/evidence.ts';
+import { isOfNoKnownFormat } from '../no-format.ts';
 import { SourceError } from '../source/source-error.ts';
 import { findWriters, recentWriters } from '../source/writers.ts';
 import { decideVerdict, type Verdict } from '../verdict.ts';
@@ -183,7 +184,8 @@ async function lookAtFormat(
   const refused = evidence.find(({ code }) => code === 'FILE_NOT_READABLE');
   if (refused !== undefined) return unreadable(refused.message);
   const [first] = checkpoints;
-  return { evidence, hasOptimizer: first === undefined || first.content.isOpaque || first.content.optimizer.found };
+  const isOpaque = first === undefined || first.content.isOpaque || isOfNoKnownFormat(first);
+  return { evidence, hasOptimizer: isOpaque || first.content.optimizer.found };
 }
 
 function wrongIn({ evidence }: Look): Evidence | undefined {
