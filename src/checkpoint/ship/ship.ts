@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { LIMITS } from '../limits.ts';
+import { rememberChanged } from '../store/last-good-cache.ts';
 import { at } from '../store/layout.ts';
 import type { SealedCheckpoint } from '../store/scan.ts';
 import type { Store } from '../store/store.ts';
@@ -76,6 +77,9 @@ export async function shipCheckpoint(checkpoint: SealedCheckpoint, options: Ship
   const claim = await claims.take(claimOf(remote.url, checkpoint.name), (owner) => onWait?.(owner?.pid ?? null));
   try {
     return await shipClaimed(checkpoint, { ...options, claims });
+  } catch (thrown) {
+    if (thrown instanceof HoldfastError && thrown.code === 'SOURCE_CHANGED') rememberChanged(store, checkpoint.manifest);
+    throw thrown;
   } finally {
     claim.release();
   }

@@ -31,7 +31,7 @@ export interface Skipped {
   readonly quarantined: string | null;
 }
 
-type Because = 'default' | 'asked' | 'boot' | 'io-error' | 'doubt';
+type Because = 'default' | 'asked' | 'boot' | 'io-error' | 'suspect' | 'doubt';
 
 export interface LastGood {
   readonly checkpoint: SealedCheckpoint | null;
@@ -148,9 +148,9 @@ export function withheldIn(store: Store, { rollback }: Scan): readonly Quarantin
 }
 
 /** Why whoever resumes reads every byte of it first, although nobody asks for that; null when names and sizes suffice. */
-export function readsFirst(store: Store, checkpoint: SealedCheckpoint): 'boot' | 'io-error' | null {
+export function readsFirst(store: Store, checkpoint: SealedCheckpoint): 'boot' | 'io-error' | 'suspect' | null {
   const because = reasonForDeep(store, checkpoint, readCache(store), { hasFailed: false });
-  return because === 'boot' || because === 'io-error' ? because : null;
+  return because === 'boot' || because === 'io-error' || because === 'suspect' ? because : null;
 }
 
 /** True when the run has no checkpoint that it could have gone on from, good or bad: only then does it begin at the beginning by itself. */
@@ -176,6 +176,7 @@ function reasonForDeep(
 ): Because {
   if (level === 'deep') return 'asked';
   if (isSuspect || cache?.isSuspect === true) return 'io-error';
+  if (cache?.suspects.includes(manifest.save) === true) return 'suspect';
   if (store.bootId === null || manifest.bootId === store.bootId) return 'default';
   return cache?.save === manifest.save && cache.bootIds.includes(store.bootId) ? 'default' : 'boot';
 }
@@ -227,7 +228,8 @@ function remember(
   const bootIds = store.bootId === null || known.includes(store.bootId) || level === 'quick' ? known : [...known, store.bootId];
   // Only a deep check in which nothing failed takes the suspicion away.
   const isSuspect = isSick || (cache?.isSuspect === true && level !== 'deep');
-  const next = { name, save: manifest.save, bootIds, isSuspect };
+  const suspects = (cache?.suspects ?? []).filter((save) => level !== 'deep' || save !== manifest.save);
+  const next = { name, save: manifest.save, bootIds, isSuspect, suspects };
   if (cache !== null && JSON.stringify(cache) === JSON.stringify(next)) return;
   writeCache({ ...store, run: store.run }, next);
 }

@@ -3,9 +3,11 @@ import { HoldfastError } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { isObject, parseJson } from '../json.ts';
 import type { DurableFs } from './durable-fs.ts';
+import { suspect } from './last-good-cache.ts';
 import { at, setOf } from './layout.ts';
 import { isCount } from './manifest.ts';
 import { moveBack, moveOut } from './move-out.ts';
+import { readSeals } from './read-seals.ts';
 import { nameProblem } from './relative-path.ts';
 import type { BrokenSeal, SealedCheckpoint } from './scan.ts';
 import type { OpenStore, Store } from './store.ts';
@@ -92,7 +94,7 @@ export function listQuarantine(store: Store): readonly Quarantined[] {
   return entries;
 }
 
-/** Brings a checkpoint back under its name. It is checked like any other when a run resumes. */
+/** Brings a checkpoint back under its name. It was found bad: every byte of it is read before it is taken again. */
 export function restore(store: OpenStore, id: string): Quarantined {
   const entry = nameProblem(id) === null ? readEntry(store, at.store(store.path, 'quarantine'), id) : null;
   if (entry === null) {
@@ -112,6 +114,10 @@ export function restore(store: OpenStore, id: string): Quarantined {
     });
   }
   try {
+    suspect(
+      store,
+      readSeals(fs, folder).flatMap(({ parsed }) => (parsed.ok ? [parsed.manifest.save] : [])),
+    );
     moveBack(store, folder, names);
     fs.fsyncFolder(path);
     fs.unlink(join(folder, 'reason.json'));

@@ -5,7 +5,7 @@ import { someText } from '../option-values.ts';
 
 export const quarantine = defineCommand({
   description:
-    'Lists the checkpoints that were moved aside because they are bad, with the reasons, or brings one back under its name. What comes back is checked like any other when the run resumes.',
+    'Lists the checkpoints that were moved aside because they are bad, with the reasons, or brings one back under its name. Every byte of what comes back is read before the run resumes from it.',
   operand: { name: 'RUN', description: 'The folder of the run', count: 'one', complete: 'paths' },
   options: {
     restore: { kind: 'value', value: 'NAME', parse: someText('a name'), description: 'Bring this one back' },

@@ -56,7 +56,7 @@ export interface ListReport {
   readonly checkpoints: readonly ListedCheckpoint[];
   readonly lastGood: string | null;
   /** Why `resume` reads every byte of it first, which this list has not done; null when it does not, or `--deep` has. */
-  readonly readFirst: 'boot' | 'io-error' | null;
+  readonly readFirst: ReturnType<typeof readsFirst>;
   readonly broken: readonly BrokenSeal[];
   readonly foreign: readonly { readonly name: string; readonly run: string }[];
   readonly quarantined: readonly Quarantined[];

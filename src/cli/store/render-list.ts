@@ -67,6 +67,7 @@ function row(checkpoint: ListedCheckpoint, style: Style, nowMs: number): readonl
 const READ_FIRST: Readonly<Record<NonNullable<ListReport['readFirst']>, string>> = {
   boot: 'this machine was restarted, or is another one, since they were last read',
   'io-error': 'an I/O error was met here',
+  suspect: 'it was found bad, or changed, before',
 };
 
 function conclusion({ lastGood, readFirst, checkpoints, broken, quarantined, missingTarget }: ListReport, style: Style): string {

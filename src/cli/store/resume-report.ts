@@ -42,6 +42,7 @@ const BECAUSE: Readonly<Record<NonNullable<LastGood['because']>, string | null>>
   asked: null,
   boot: 'every byte was read, because this machine was restarted, or is another one, since it was last read',
   'io-error': 'every byte was read, because an I/O error was met here',
+  suspect: 'every byte was read, because it was found bad, or changed, before',
   doubt: 'every byte was read, because its structure looks wrong',
 };
 
