@@ -4,7 +4,8 @@ import { ERROR_CODES, type ErrorCode } from '../core/error-codes.ts';
 import { HoldfastError } from '../core/errors.ts';
 import { exitOfRefusal, exitOfRun, POD_FAILURE_POLICY, type RunEnd } from './exit-contract.ts';
 
-const END: RunEnd = { saidFinished: false, wasEnded: false, isTerminating: false, trainer: { code: 0 }, failure: null };
+const END: RunEnd = { saidFinished: false, wasEnded: false, isTerminating: false, peer: null, trainer: { code: 0 }, failure: null };
+const PEER = { node: 'node-1', cause: 'sigterm' } as const;
 
 describe('the exit code of a run', () => {
   it.each<[string, Partial<RunEnd>, number, string]>([
@@ -20,6 +21,10 @@ describe('the exit code of a run', () => {
     ['dies of SIGTERM', { isTerminating: true, trainer: { signal: 'SIGTERM' } }, 143, 'interrupted'],
     ['is killed at the deadline', { isTerminating: true, trainer: { signal: 'SIGKILL' } }, 143, 'interrupted'],
     ['ends with 1 after SIGTERM, as torchrun does', { isTerminating: true, trainer: { code: 1 } }, 143, 'interrupted'],
+    ['ends with 1 because another node was told to end', { peer: PEER, trainer: { code: 1 } }, 143, 'interrupted'],
+    ['exits 0 after another node was told to end', { peer: PEER }, 143, 'interrupted'],
+    ['says finished and fails while another node ends', { saidFinished: true, peer: PEER, trainer: { code: 1 } }, 0, 'finished'],
+    ['is replaced while another node ends', { peer: PEER, trainer: { signal: 'SIGTERM' }, failure: 5 }, 5, 'refused'],
     ['was not even started when SIGTERM came', { isTerminating: true, trainer: null }, 143, 'interrupted'],
     ['fails with its own code', { trainer: { code: 7 } }, 7, 'failed'],
     ['says finished and then fails unasked', { saidFinished: true, trainer: { code: 7 } }, 7, 'failed'],
@@ -52,12 +57,13 @@ describe('the exit code of a run', () => {
         fc.record({ saidFinished: fc.boolean(), wasEnded: fc.boolean(), isTerminating: fc.boolean() }),
         trainer,
         fc.option(fc.constantFrom(5, 64, 70, 73, 127)),
-        (said, how, failure) => {
+        fc.constantFrom(null, PEER),
+        (said, how, failure, peer) => {
           const { saidFinished, isTerminating } = said;
-          const { code, kind } = exitOfRun({ ...said, trainer: how, failure });
+          const { code, kind } = exitOfRun({ ...said, peer, trainer: how, failure });
           expect(code === 0).toBe(kind === 'finished');
           if (isTerminating) expect(code).toBe(saidFinished ? 0 : 143);
-          if (code === 0 && !saidFinished) expect([isTerminating, how]).toEqual([false, { code: 0 }]);
+          if (code === 0 && !saidFinished) expect([isTerminating, peer, how]).toEqual([false, null, { code: 0 }]);
         },
       ),
     );

@@ -2,12 +2,19 @@ import { constants } from 'node:os';
 import type { ErrorCode } from '../core/error-codes.ts';
 import type { HoldfastError } from '../core/errors.ts';
 import { EXIT, type ExitCode } from '../core/exit-codes.ts';
+import type { Cause } from './notice.ts';
 
 /** The name of a signal; real-time signals, which have none of their own, are `SIG` and the number. */
 type SignalName = NodeJS.Signals | `SIG${number}`;
 
 /** How the trainer's process ended. */
 export type TrainerExit = { readonly code: number } | { readonly signal: SignalName };
+
+/** Another node of the same attempt that was told to end. */
+export interface InterruptedPeer {
+  readonly node: string;
+  readonly cause: Cause;
+}
 
 /** Everything the exit code of a run depends on. */
 export interface RunEnd {
@@ -17,6 +24,8 @@ export interface RunEnd {
   readonly wasEnded: boolean;
   /** A notice that ends the attempt had come when the trainer ended, or before it was to be started; what comes later changes no end. */
   readonly isTerminating: boolean;
+  /** Where several nodes train together, one that was told to end before the trainer ended here: what happens to one of them happens to all. */
+  readonly peer: InterruptedPeer | null;
   /** Null: the trainer was never started. */
   readonly trainer: TrainerExit | null;
   /** The exit code of the error for which the supervisor did not start the trainer, or ended it; null when there was none. */
@@ -48,7 +57,7 @@ export const RUN_ENDS = {
   },
   interrupted: {
     code: '143',
-    when: 'SIGTERM, Ctrl-C, a Spot reclaim or another notice that ends the attempt had come before the trainer ended, or before it was started again, and the trainer did not say that the run is finished, whatever its own code is',
+    when: 'SIGTERM, Ctrl-C, a Spot reclaim or another notice that ends the attempt had come before the trainer ended, or before it was started again, here or on another node of the same attempt, and the trainer did not say that the run is finished, whatever its own code is',
     means: 'interrupted, and resumable from the last good checkpoint; the real code is in the termination message and in the ledger',
     policy: 'Ignore: start again, and do not count it',
   },
@@ -101,12 +110,15 @@ export function exitOfRefusal({ code, exitCode }: Pick<HoldfastError, 'code' | '
  * word is 143, because a trainer that traps SIGTERM and exits with 0 would make Kubernetes count an unfinished run as complete, and because
  * launchers turn whatever it was into 1.
  */
-export function exitOfRun({ saidFinished, wasEnded, isTerminating, trainer, failure }: RunEnd): RunExit {
+export function exitOfRun({ saidFinished, wasEnded, isTerminating, peer, trainer, failure }: RunEnd): RunExit {
   const own = trainer === null ? null : exitCodeOfTrainer(trainer);
   // Once the word is said, only an error that nobody asked for takes it back.
-  if (saidFinished && (isTerminating || wasEnded || own === 0)) return { code: EXIT.ok, kind: 'finished', sentence: 'finished' };
+  if (saidFinished && (isTerminating || peer !== null || wasEnded || own === 0))
+    return { code: EXIT.ok, kind: 'finished', sentence: 'finished' };
   if (isTerminating) return { code: EXIT.terminated, kind: 'interrupted', sentence: `interrupted, resumable${trainerNote(trainer)}` };
   if (failure !== null) return { code: failure, kind: 'refused', sentence: `Holdfast ended it with ${failure}${trainerNote(trainer)}` };
+  if (peer !== null)
+    return { code: EXIT.terminated, kind: 'interrupted', sentence: `interrupted with ${peer.node}, resumable${trainerNote(trainer)}` };
   if (own === null || trainer === null) return { code: EXIT.internal, kind: 'refused', sentence: 'the trainer was never started' };
   if (own === 0) return { code: EXIT.ok, kind: 'finished', sentence: 'finished: the trainer exited with 0' };
   if ('signal' in trainer) return { code: own, kind: 'killed', sentence: `the trainer was killed by ${trainer.signal}` };

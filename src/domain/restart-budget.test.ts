@@ -39,14 +39,23 @@ describe('the restart budget', () => {
     expect(decideRestart(makeBudget(3), { kind: 'interruption', lastGoodStep: 1 }).restart).toBe(false);
   });
 
+  it('restarts what was interrupted on another node where restarts are allowed, without spending one', () => {
+    const elsewhere = { kind: 'interruption-elsewhere', lastGoodStep: null } as const;
+    expect(decideRestart(makeBudget(3), elsewhere)).toMatchObject({ restart: true, delayMs: 0, budget: { left: 3 } });
+    expect(decideRestart(makeBudget(0), elsewhere)).toMatchObject({ restart: false });
+  });
+
   it('is never spent by interruptions and never above its limit or below nothing', () => {
-    const end = fc.record({ kind: fc.constantFrom<TrainerEnd['kind']>('error', 'interruption'), lastGoodStep: fc.option(fc.nat(20)) });
+    const end = fc.record({
+      kind: fc.constantFrom<TrainerEnd['kind']>('error', 'interruption', 'interruption-elsewhere'),
+      lastGoodStep: fc.option(fc.nat(20)),
+    });
     fc.assert(
       fc.property(fc.nat(5), fc.array(end, { maxLength: 40 }), (limit, ends) => {
         let budget = makeBudget(limit);
         for (const one of ends) {
           const { budget: after } = decideRestart(budget, one);
-          if (one.kind === 'interruption') expect(after.left).toBeGreaterThanOrEqual(budget.left);
+          if (one.kind !== 'error') expect(after.left).toBeGreaterThanOrEqual(budget.left);
           expect(after.left).toBeGreaterThanOrEqual(0);
           expect(after.left).toBeLessThanOrEqual(limit);
           budget = after;

@@ -12,7 +12,8 @@ export interface RestartBudget {
 
 /** How a trainer ended, as far as the budget is concerned. */
 export interface TrainerEnd {
-  readonly kind: 'finished' | 'interruption' | 'error';
+  /** An interruption elsewhere is one of another node of the gang: this one is free to go on. */
+  readonly kind: 'finished' | 'interruption' | 'interruption-elsewhere' | 'error';
   /** The last good step now. */
   readonly lastGoodStep: number | null;
 }
@@ -45,12 +46,16 @@ export function decideRestart(before: RestartBudget, { kind, lastGoodStep }: Tra
   if (kind === 'interruption') {
     return { budget, restart: false, delayMs: 0, sentence: 'interrupted: that spends no restart, and a new attempt goes on' };
   }
+  const from = lastGoodStep === null ? 'from the beginning' : `from step ${lastGoodStep}`;
+  if (kind === 'interruption-elsewhere') {
+    const restart = budget.limit > 0;
+    return { budget, restart, delayMs: 0, sentence: `restarts ${from} as soon as all nodes are there; an interruption spends no restart` };
+  }
   if (budget.left <= 0) {
     const why = budget.limit === 0 ? 'no restarts were allowed (--restarts)' : `all ${budget.limit} restarts are spent without progress`;
     return { budget, restart: false, delayMs: 0, sentence: why };
   }
   const delayMs = budget.inARow === 0 ? 0 : Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(30, budget.inARow - 1));
-  const from = lastGoodStep === null ? 'from the beginning' : `from step ${lastGoodStep}`;
   const when = delayMs === 0 ? '' : ` in ${formatDuration(delayMs)}`;
   const spent = { ...budget, left: budget.left - 1, inARow: budget.inARow + 1 };
   return { budget: spent, restart: true, delayMs, sentence: `restarts ${from}${when}; ${spent.left} of ${budget.limit} restarts left` };

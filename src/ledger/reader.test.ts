@@ -8,7 +8,7 @@ import type { LedgerEvent, Recorded } from './events.ts';
 import { ledgerFileName, ledgerFolder } from './layout.ts';
 import { encodeLine, MAX_LINE_BYTES } from './line.ts';
 import { mergeEvents } from './merge.ts';
-import { LedgerReader, readLedger } from './reader.ts';
+import { LedgerReader, readAttempt, readLedger } from './reader.ts';
 
 const note = (sentence: string): LedgerEvent => ({ kind: 'note', level: 'info', code: null, sentence });
 const line = (attempt: number, node: string, seq: number, atMs = seq): Buffer =>
@@ -35,6 +35,7 @@ describe('reading a ledger', () => {
     writeFileSync(run.file(2, 'a'), Buffer.concat([line(2, 'a', 1, 50), line(2, 'a', 2, 70)]));
     writeFileSync(run.file(1, 'b'), Buffer.concat([line(1, 'b', 1, 10), line(1, 'b', 2, 90)]));
     writeFileSync(run.file(1, 'a'), Buffer.concat([line(1, 'a', 1, 10), line(1, 'a', 2, 20)]));
+    expect(told(readAttempt(run.path, 2).events)).toEqual(['2a1', '2a2']);
     const { events, files } = readLedger(run.path);
     expect(told(events)).toEqual(['1a1', '1b1', '1a2', '1b2', '2a1', '2a2']);
     expect(files.map(({ attempt, node, events: count }) => [attempt, node, count])).toEqual([

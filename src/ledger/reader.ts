@@ -24,19 +24,26 @@ export function readLedger(run: string, mostBytes = MOST_BYTES): LedgerReading {
   return new LedgerReader(run).readMore(mostBytes);
 }
 
+/** Reads what all nodes have written of one attempt, and nothing else. */
+export function readAttempt(run: string, attempt: number): LedgerReading {
+  return new LedgerReader(run, (file) => file.attempt === attempt).readMore();
+}
+
 /** Reads the ledger of a run, and later what was added to it. */
 export class LedgerReader {
   readonly folder: string;
   readonly #readers = new Map<string, FileReader>();
+  readonly #isWanted: (file: LedgerFile) => boolean;
 
-  constructor(run: string) {
+  constructor(run: string, isWanted: (file: LedgerFile) => boolean = () => true) {
     assertFolder(run);
     this.folder = ledgerFolder(run);
+    this.#isWanted = isWanted;
   }
 
   /** What was added since the last call, on all nodes. */
   readMore(mostBytes = MOST_BYTES): LedgerReading {
-    const files = ledgerFiles(this.folder);
+    const files = ledgerFiles(this.folder).filter(this.#isWanted);
     let left = mostBytes;
     const found: (readonly Recorded[])[] = [];
     // The newest attempts first: where not all can be read, they are what counts.

@@ -1,4 +1,5 @@
 import { exitOfRun, type RunEnd, type RunExit } from '../domain/exit-contract.ts';
+import type { Cause } from '../domain/notice.ts';
 import type { TerminationMessage } from '../domain/termination-message.ts';
 import type { FlushOutcome } from './ending.ts';
 import type { Life, LifeOptions } from './life.ts';
@@ -16,7 +17,7 @@ export function leaveProvisional(ended: Ended): void {
   const cause = notices.first === null ? 'told to end' : labelOf(notices.first);
   const good = life.measured.lastGoodStep;
   const sentence = `${cause}; ${good === null ? 'nothing is sealed yet' : `step ${good} is sealed`}`;
-  leave(ended, { provisional: true, exitCode: null, end: null, trainer: null, flush: null, sentence });
+  leave(ended, { provisional: true, cause: notices.first?.cause ?? null, exitCode: null, end: null, trainer: null, flush: null, sentence });
 }
 
 /** The end of an attempt (`flush` is null where nobody knows what became of it): in the ledger, in the termination message, and for the attempt that follows. */
@@ -34,16 +35,20 @@ export function writeEnd(ended: Ended, end: RunEnd, flush: FlushOutcome | null):
     kind: 'attempt-ended',
     exitCode: exit.code,
     end: exit.kind,
-    cause: notices.first?.cause ?? null,
+    cause: causeOf(ended, end),
     accelerators: life.worldSize,
     ...facts,
   });
-  leave(ended, { provisional: false, exitCode: exit.code, end: exit.kind, trainer, flush, sentence });
+  leave(ended, { provisional: false, cause: causeOf(ended, end), exitCode: exit.code, end: exit.kind, trainer, flush, sentence });
   if (!isFinished) book.say(`${sentence}; ${lastGoodSentence(life)}`);
   else if (life.lostSave === null) book.say(sentence);
   else book.shout(`warning: ${sentence}; ${lastGoodSentence(life)}`);
   tellSuccessor(ended, null);
   return exit;
+}
+
+function causeOf({ notices }: Ended, { peer }: RunEnd): Cause | null {
+  return notices.first?.cause ?? peer?.cause ?? null;
 }
 
 /** What was to be saved last and is not: also a run that is finished may need it. */
@@ -74,14 +79,16 @@ function lostStepsOf({ measured, lostSave }: Life): number | null {
   return lostSave === null ? lostSteps : Math.max(lostSteps ?? 0, lostSave.step - (lastGoodStep ?? -1));
 }
 
-function leave(ended: Ended, words: Pick<TerminationMessage, 'provisional' | 'exitCode' | 'end' | 'trainer' | 'flush' | 'sentence'>): void {
+function leave(
+  ended: Ended,
+  words: Pick<TerminationMessage, 'provisional' | 'cause' | 'exitCode' | 'end' | 'trainer' | 'flush' | 'sentence'>,
+): void {
   const { store, attempt, book, notices } = ended;
   book.leave({
     run: store.run,
     attempt: attempt.attempt,
     node: book.node,
     atMs: store.clock.now(),
-    cause: notices.first?.cause ?? null,
     deadlineMs: notices.deadline?.deadlineMs ?? null,
     accelerators: ended.life.worldSize,
     ...factsOf(ended, words.end === 'finished'),

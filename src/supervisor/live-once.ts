@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import { EXIT } from '../core/exit-codes.ts';
 import { installedFile } from '../core/installation.ts';
 import { HoldfastError } from '../core/errors.ts';
-import type { RunEnd } from '../domain/exit-contract.ts';
+import type { InterruptedPeer, RunEnd } from '../domain/exit-contract.ts';
 import { RESERVE_MS } from '../domain/flush-decision.ts';
 import { begin } from './begin.ts';
 import { bounded } from './bounded.ts';
@@ -16,6 +16,7 @@ import { trainerEnvironment, withResumeArgument } from './environment.ts';
 import type { Resume } from './find-resume.ts';
 import { type Linger, watchLingering } from './hang/linger.ts';
 import { type HangWatch, watchForHangs } from './hang/watch.ts';
+import { interruptedPeer } from './gang/interrupted-peer.ts';
 import { type Begun, meet } from './gang/meet.ts';
 import { leaveProvisional, writeEnd } from './last-words.ts';
 import { Life } from './life.ts';
@@ -210,10 +211,17 @@ async function untilEnd(live: LiveOptions, running: Running): Promise<LifeEnd> {
   await endRest(live, trainer);
   await running.watcher?.finish(notices, trainer.end !== null && 'code' in trainer.end && trainer.end.code === 0);
   const { wasEnded } = running.linger;
-  const end = { saidFinished: life.saidFinished, wasEnded, isTerminating: await running.wasTold, trainer: trainer.end, failure };
+  const { saidFinished } = life;
+  const end = { saidFinished, wasEnded, isTerminating: await running.wasTold, peer: peerOf(live, running), trainer: trainer.end, failure };
   running.told.abort();
   writeEnd({ ...live, life, attempt }, end, flush);
   return { ...end, lastGoodStep: life.measured.lastGoodStep };
+}
+
+/** Who of the other nodes was told to end; nobody asks a disk that does not answer. */
+function peerOf({ options, store, book }: LiveOptions, { life, attempt }: Running): InterruptedPeer | null {
+  if (options.gang === null || life.isDiskSilent) return null;
+  return beside(book, () => interruptedPeer(store.path, attempt.attempt, book.node));
 }
 
 /** Ends what the trainer left behind. */
@@ -244,7 +252,14 @@ async function outliveDefect(thrown: unknown, live: LiveOptions, running: Runnin
   await endRest(live, trainer).catch((again: unknown) => book.complain(again));
   const { saidFinished, measured } = life;
   const { wasEnded } = linger;
-  const end = { saidFinished, wasEnded, isTerminating: await wasTold, trainer: await trainer.ended, failure: null };
+  const end = {
+    saidFinished,
+    wasEnded,
+    isTerminating: await wasTold,
+    peer: peerOf(live, running),
+    trainer: await trainer.ended,
+    failure: null,
+  };
   // What was told before something threw is told by who knew more.
   const isTold = book.left?.provisional === false && book.left.attempt === attempt.attempt;
   if (!isTold) beside(book, () => writeEnd({ ...live, life, attempt }, end, null));
@@ -281,7 +296,7 @@ async function endFenced({ trainer }: Running, { store }: LiveOptions, gone: Pro
 }
 
 function notStarted(failure: number | null): LifeEnd {
-  return { saidFinished: false, wasEnded: false, isTerminating: true, trainer: null, failure, lastGoodStep: null };
+  return { saidFinished: false, wasEnded: false, isTerminating: true, peer: null, trainer: null, failure, lastGoodStep: null };
 }
 
 function startTrainer({ options, store, book, gang, restart }: LiveOptions, { attempt, resume, place }: Prepared): Promise<Trainer> {

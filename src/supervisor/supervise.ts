@@ -4,9 +4,9 @@ import { isCode, storeError } from '../checkpoint/store/store-error.ts';
 import type { Clock } from '../core/clock.ts';
 import { makeLastingFolders } from '../core/make-folders.ts';
 import type { Rng } from '../core/rng.ts';
-import { exitOfRun } from '../domain/exit-contract.ts';
+import { exitOfRun, type RunEnd, type RunExit } from '../domain/exit-contract.ts';
 import type { Notice } from '../domain/notice.ts';
-import { decideRestart, makeBudget } from '../domain/restart-budget.ts';
+import { decideRestart, makeBudget, type TrainerEnd } from '../domain/restart-budget.ts';
 import { Book } from './book.ts';
 import { bounded } from './bounded.ts';
 import { startBystanders } from './bystanders.ts';
@@ -157,15 +157,21 @@ async function liveOn(lives: Lives): Promise<number> {
     if (end.trainer === null) return words.leaveInterrupted(null).code;
     const exit = exitOfRun(end);
     if (exit.kind === 'refused') return exit.code;
-    const kind = exit.kind === 'finished' ? 'finished' : exit.kind === 'interrupted' ? 'interruption' : 'error';
+    const kind = restartKind(exit, end);
     const decision = decideRestart(budget, { kind, lastGoodStep: end.lastGoodStep });
     budget = decision.budget;
-    if (kind === 'error') book.say(decision.sentence);
+    if (kind === 'error' || decision.restart) book.say(decision.sentence);
     if (!decision.restart) return exit.code;
     await bounded(notices.terminating, decision.delayMs, store.clock);
     // How the last life ended is told; what is interrupted is the next one, whatever the last had said of itself.
     if (notices.first !== null) return words.leaveInterrupted(end.trainer).code;
   }
+}
+
+function restartKind({ kind }: RunExit, { isTerminating }: RunEnd): TrainerEnd['kind'] {
+  if (kind === 'finished') return 'finished';
+  if (kind !== 'interrupted') return 'error';
+  return isTerminating ? 'interruption' : 'interruption-elsewhere';
 }
 
 function makeFolder(dir: string): void {

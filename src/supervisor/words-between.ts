@@ -44,7 +44,7 @@ export class WordsBetween {
 
   /** Told to end while no trainer ran; the end of the last one, if there was any, has been told. */
   leaveInterrupted(trainer: TrainerExit | null): RunExit {
-    const exit = exitOfRun({ saidFinished: false, wasEnded: false, isTerminating: true, trainer, failure: null });
+    const exit = exitOfRun({ saidFinished: false, wasEnded: false, isTerminating: true, peer: null, trainer, failure: null });
     this.#end({ exitCode: exit.code, end: exit.kind, sentence: exit.sentence });
     return exit;
   }

@@ -115,6 +115,8 @@ describe.skipIf(reason !== null)(`torchrun in two pods${reason === null ? '' : `
         logs.join('\n'),
       ).toContain('Complete');
       expect(logs).toHaveLength(2);
+      // Neither the one that was deleted nor the one that could not go on without it.
+      expect(job.status?.['failed'] ?? 0).toBe(0);
       for (const log of logs) expect(Number(log.match(/^rank \d from step (\d+)$/m)?.[1])).toBeGreaterThan(99);
 
       const { code, stdout, stderr } = await twin;
