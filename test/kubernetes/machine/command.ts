@@ -68,6 +68,6 @@ export function passedOn(environment: Readonly<Record<string, string | undefined
   );
 }
 
-export function quoted(text: string): string {
+function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

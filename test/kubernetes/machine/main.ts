@@ -17,9 +17,8 @@ import { ROOT } from '../../support/run-process.ts';
 import { SYSTEM_PATH, cacheFolder, whyNoNamespaces } from '../cluster/facility.ts';
 import { identify, isThere } from '../cluster/process-start.ts';
 import { eventually } from '../cluster/wait.ts';
-import { USAGE, type Wish, guestScript, passedOn, quoted, wishOf } from './command.ts';
-import { initramfs, loadOrder } from './initramfs.ts';
-import { MODULES, machineCommand } from './kernel.ts';
+import { USAGE, type Wish, guestScript, passedOn, wishOf } from './command.ts';
+import { type MachineFiles, machineCommand } from './kernel.ts';
 
 const SETUP = join(import.meta.dirname, 'setup.sh');
 /** Takes room only for what is written. */
@@ -110,35 +109,23 @@ function launch(program: string, args: readonly string[], folder: string): Child
 }
 
 /** All that a machine is started with. */
-function prepare(folder: string, exchange: string): Parameters<typeof machineCommand>[0] {
+function prepare(folder: string, exchange: string): MachineFiles {
   const unpacked = spawnSync(SETUP, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
   if (unpacked.status !== 0) throw new Error("Debian's user-mode-linux cannot be had: the lines above say why");
-  const tools = unpacked.stdout.trim();
-  const modules = join(tools, 'usr/lib/uml/modules');
-  const [version = ''] = readdirSync(modules);
-  const order = loadOrder(readFileSync(join(modules, version, 'modules.dep'), 'utf8'), MODULES);
-  const files = { kernel: join(tools, 'usr/bin/linux.uml'), initramfs: join(folder, 'initramfs'), scratch: join(folder, 'scratch') };
-  writeFileSync(
-    files.initramfs,
-    initramfs({
-      init: readFileSync(join(import.meta.dirname, 'init.sh')),
-      busybox: readFileSync(join(tools, 'bin/busybox')),
-      modules: order.map((path) => readFileSync(join(modules, version, path))),
-      settings: `exchange=${quoted(exchange)}\nmodules=${quoted(modules)}\n`,
-    }),
-  );
-  writeFileSync(files.scratch, '', { mode: 0o600 });
-  truncateSync(files.scratch, SCRATCH_MIB * 2 ** 20);
-  execFileSync('mkfs.ext4', ['-q', '-m', '0', files.scratch], { env: { PATH: SYSTEM_PATH } });
-  return files;
+  const scratch = join(folder, 'scratch');
+  writeFileSync(scratch, '', { mode: 0o600 });
+  truncateSync(scratch, SCRATCH_MIB * 2 ** 20);
+  execFileSync('mkfs.ext4', ['-q', '-m', '0', scratch], { env: { PATH: SYSTEM_PATH } });
+  return { init: join(import.meta.dirname, 'init.sh'), tools: unpacked.stdout.trim(), exchange, scratch };
 }
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
+/** Without what follows a panic: that is about the kernel, and not about what it met. */
 function lastWords(log: string): string {
-  const said = readFileSync(log, 'utf8').trim();
+  const [said = ''] = readFileSync(log, 'utf8').trim().split('\nCPU: ');
   return said === '' ? 'its kernel said nothing' : `its kernel said at last:\n${said.split('\n').slice(-LAST_LINES).join('\n')}`;
 }
 
