@@ -8,6 +8,8 @@ export class RequestFailure extends Error {
   readonly retryAfter: number | null;
   /** Trying the same again may help. */
   readonly isTransient: boolean;
+  /** How often it was tried. */
+  readonly tries: number;
 
   constructor(facts: {
     readonly message: string;
@@ -15,6 +17,7 @@ export class RequestFailure extends Error {
     readonly reason: string;
     readonly retryAfter?: number | null;
     readonly isTransient: boolean;
+    readonly tries?: number;
     readonly cause?: unknown;
   }) {
     super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -23,6 +26,13 @@ export class RequestFailure extends Error {
     this.reason = facts.reason;
     this.retryAfter = facts.retryAfter ?? null;
     this.isTransient = facts.isTransient;
+    this.tries = facts.tries ?? 1;
+  }
+
+  /** The same, after so many tries. */
+  after(tries: number): RequestFailure {
+    const { message, status, reason, retryAfter, isTransient, cause } = this;
+    return new RequestFailure({ message, status, reason, retryAfter, isTransient, tries, cause });
   }
 }
 

@@ -16,7 +16,7 @@ import { type Origin, parseOrigin } from './http/origin.ts';
 import type { RangeThreads } from './http/ranges/threads.ts';
 import type { Location } from './location.ts';
 import { remoteError } from './remote-error.ts';
-import { DEFAULT_RETRIES, type RetryPolicy } from './retry.ts';
+import { DEFAULT_RETRIES, type OnRetry, type RetryPolicy } from './retry.ts';
 import { S3Client } from './s3/client.ts';
 import { S3Store } from './s3/store.ts';
 
@@ -31,6 +31,7 @@ export interface StoreOptions {
   readonly profile?: string | null;
   readonly isPathStyle?: boolean;
   readonly retries?: RetryPolicy;
+  readonly onRetry?: OnRetry | undefined;
   readonly deadlines?: Deadlines;
   /** Threads that were started before it was known what to ask for; the store's from here on. */
   readonly ranges?: RangeThreads | undefined;
@@ -50,10 +51,10 @@ export function openStore(location: Location, options: StoreOptions): ObjectStor
 
 type BucketLocation = Location & { readonly kind: 's3' | 'gs' };
 
-function connection({ env, clock, rng, signal, retries, deadlines, ranges }: StoreOptions) {
+function connection({ env, clock, rng, signal, retries, onRetry, deadlines, ranges }: StoreOptions) {
   const routes = createRoutes(env, ranges);
   const http = createHttpClient(routes, clock, deadlines);
-  return { close: () => routes.close(), caller: { http, clock, rng, signal, policy: retries ?? DEFAULT_RETRIES } };
+  return { close: () => routes.close(), caller: { http, clock, rng, signal, policy: retries ?? DEFAULT_RETRIES, onRetry } };
 }
 
 /** Where a bucket of which nothing is known is asked for first; the answer tells its region. */

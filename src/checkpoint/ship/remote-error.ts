@@ -52,10 +52,10 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 /** Makes an error with a way out of a request that failed for good. `doing` continues "cannot". Anything else passes through. */
 export function remoteError(thrown: unknown, doing: string, place: string): unknown {
   if (!(thrown instanceof RequestFailure)) return thrown;
-  const { status, reason, message } = thrown;
+  const { status, reason, message, tries } = thrown;
   const meaning = MEANINGS[reason] ?? meaningOfStatus(thrown);
   return new HoldfastError(meaning.code, {
-    message: `cannot ${doing} ${printable(place)}: ${excerpt(describe(status, reason, message), 300)}`,
+    message: `cannot ${doing} ${printable(place)}: ${excerpt(describe(status, reason, message), 300)}${tries > 1 ? ` (tried ${tries} times)` : ''}`,
     hint: meaning.hint,
     cause: thrown,
   });

@@ -38,6 +38,18 @@ describe('withRetries', () => {
     expect(tries).toBe(DEFAULT_RETRIES.attempts);
   });
 
+  it('tells before every wait what failed and how often, and says at the end how often it was tried', async () => {
+    const { clock, retrying } = setUp();
+    const told: number[] = [];
+    const policy = { ...DEFAULT_RETRIES, attempts: 3 };
+    const onRetry = (_: RequestFailure, tries: number, most: number): void => void told.push(tries, most);
+    const result = withRetries({ ...retrying, policy, onRetry }, () => Promise.reject(failure(true)));
+    const settled = expect(result).rejects.toMatchObject({ message: 'no', reason: 'SlowDown', status: 503, tries: 3 });
+    await clock.advance(60_000);
+    await settled;
+    expect(told).toEqual([1, 3, 2, 3]);
+  });
+
   it('stops waiting when it is told to', async () => {
     const { clock, stop, retrying } = setUp();
     const result = withRetries(retrying, () => Promise.reject(failure(true, 50)));

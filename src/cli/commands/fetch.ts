@@ -30,7 +30,8 @@ export const fetch = defineCommand({
 
   async run({ values, operands, output, ...world }): Promise<ExitCode> {
     const { fetchRun } = await import('../remote/fetch-run.ts');
-    const report = await fetchRun(operands, values, { ...world, onProgress: (progress) => output.progress.update(progress) });
+    const onNote = (text: string): void => output.note(printable(text));
+    const report = await fetchRun(operands, values, { ...world, onNote, onProgress: (progress) => output.progress.update(progress) });
     for (const { name, code, reason } of report.skipped)
       output.note(printable(`The copy ${name} is no good and stays where it is; an older one was taken: ${reason} [${code}]`));
     if (!output.json) {

@@ -38,7 +38,8 @@ export const ship = defineCommand({
 
   async run({ values, operands, output, ...world }): Promise<ExitCode> {
     const { shipRun } = await import('../remote/ship-run.ts');
-    const report = await shipRun(operands, values, { ...world, onProgress: (progress) => output.progress.update(progress) });
+    const onNote = (text: string): void => output.note(printable(text));
+    const report = await shipRun(operands, values, { ...world, onNote, onProgress: (progress) => output.progress.update(progress) });
     if (output.json) output.printJson(report);
     else {
       output.print(

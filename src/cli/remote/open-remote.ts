@@ -12,6 +12,8 @@ import type { RemoteValues } from '../commands/remote-options.ts';
 /** What a command that speaks to an object store is given beside its options. */
 export interface RemoteWorld extends Pick<Invocation, 'clock' | 'env' | 'signal'> {
   readonly onProgress: (update: ProgressUpdate) => void;
+  /** Something for a person to know while it goes on. */
+  readonly onNote: (text: string) => void;
 }
 
 /** Exactly two operands, of which one is an address. */
@@ -35,14 +37,16 @@ interface OpenWorld extends RemoteWorld {
 }
 
 export async function openRemote(location: Location, values: RemoteValues, world: OpenWorld): Promise<ObjectStore> {
-  const { clock, env, signal, memory, ranges } = world;
+  const { clock, env, signal, memory, ranges, onNote } = world;
   const { openStore } = await import('../../checkpoint/ship/open-store.ts');
+  const { tellRetries } = await import('../../checkpoint/ship/tell-retries.ts');
   return openStore(location, {
     clock,
     env,
     signal,
     memory,
     ranges,
+    onRetry: tellRetries(location.url, (sentence) => onNote(`${sentence}.`)),
     rng: createRng(randomSeed()),
     endpoint: values.endpoint,
     region: values.region,

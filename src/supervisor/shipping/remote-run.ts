@@ -5,6 +5,7 @@ import { assertOwner, isLeftOut, isNewer, readOwner } from '../../checkpoint/shi
 import { exchangeRollback } from '../../checkpoint/ship/remote-rollback.ts';
 import type { RetryPolicy } from '../../checkpoint/ship/retry.ts';
 import { recordShipped } from '../../checkpoint/ship/shipped.ts';
+import { tellRetries } from '../../checkpoint/ship/tell-retries.ts';
 import { readRollback } from '../../checkpoint/store/rollback.ts';
 import { scan } from '../../checkpoint/store/scan.ts';
 import { type OpenStore, readRun } from '../../checkpoint/store/store.ts';
@@ -145,14 +146,15 @@ function noteCopy(store: OpenStore, { name, copy, files, bytes }: Fetched, { loc
 }
 
 async function withRemote<T>(
-  { ship, clock, env, signal, retries }: RemoteRunOptions & { readonly retries?: RetryPolicy },
+  { ship, clock, env, signal, book, retries }: RemoteRunOptions & { readonly retries?: RetryPolicy },
   use: (remote: ObjectStore, stop: AbortController) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController();
   // Nothing is uploaded in parts here, so nothing is remembered.
   const memory = { get: () => null, set() {}, delete() {} };
   const joined = AbortSignal.any([signal, stop.signal]);
-  const remote = openShipStore(ship, { clock, env, memory, signal: joined, ...(retries === undefined ? {} : { retries }) });
+  const onRetry = tellRetries(ship.location.url, (sentence) => book.say(sentence));
+  const remote = openShipStore(ship, { clock, env, memory, signal: joined, onRetry, ...(retries === undefined ? {} : { retries }) });
   try {
     return await use(remote, stop);
   } finally {

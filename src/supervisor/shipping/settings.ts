@@ -2,7 +2,7 @@ import type { ObjectStore, UploadMemory } from '../../checkpoint/ship/backend.ts
 import type { Location } from '../../checkpoint/ship/location.ts';
 import { openStore } from '../../checkpoint/ship/open-store.ts';
 import { limitRate, type RateLimit, UNLIMITED } from '../../checkpoint/ship/rate-limit.ts';
-import type { RetryPolicy } from '../../checkpoint/ship/retry.ts';
+import type { OnRetry, RetryPolicy } from '../../checkpoint/ship/retry.ts';
 import type { Clock } from '../../core/clock.ts';
 import { createRng, randomSeed } from '../../core/rng.ts';
 
@@ -22,6 +22,7 @@ interface RemoteWorld {
   readonly signal: AbortSignal;
   readonly memory: UploadMemory;
   readonly retries?: RetryPolicy;
+  readonly onRetry?: OnRetry;
 }
 
 export function openShipStore({ location }: ShipSettings, { retries, ...world }: RemoteWorld): ObjectStore {

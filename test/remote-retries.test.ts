@@ -1,0 +1,44 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { WHOLE } from './support/fixtures.ts';
+import { runCommand } from './support/run-command.ts';
+import { LAUNCHER, runProcess } from './support/run-process.ts';
+import { tempFolder } from './support/temp-folder.ts';
+
+/** Nobody listens there. */
+const ENDPOINT = 'http://127.0.0.1:1';
+const ENV = {
+  PATH: process.env['PATH'],
+  AWS_ACCESS_KEY_ID: 'nobody',
+  AWS_SECRET_ACCESS_KEY: 'no-secret',
+  AWS_ENDPOINT_URL: ENDPOINT,
+  AWS_MAX_ATTEMPTS: '4',
+};
+const URL = 's3://bucket/run';
+const NOTE = `${URL}: 127.0.0.1:1: ECONNREFUSED; it is tried again, 4 times in all`;
+
+describe('a store that cannot be reached', () => {
+  it.each(['ship', 'fetch'])('is told of while %s tries again, once, and how often it was tried at the end', async (command) => {
+    using folder = tempFolder();
+    const run = join(folder.path, 'run');
+    cpSync(join(WHOLE, 'hf-trainer-run/data/run'), run, { recursive: true });
+    await runCommand(['seal', join(run, 'checkpoint-2')]);
+    const args = command === 'ship' ? [run, URL] : [URL, join(folder.path, 'back')];
+    const { code, stdout, stderr } = await runProcess(LAUNCHER, [command, ...args], { env: ENV });
+    expect({ code, stdout }).toEqual({ code: 75, stdout: '' });
+    const [note, error, ...more] = stderr.split('\n');
+    expect(note).toBe(`${NOTE}.`);
+    expect(error).toMatch(/^error REMOTE_UNAVAILABLE: .*ECONNREFUSED.* \(tried 4 times\)$/);
+    expect(more.join('\n')).not.toContain('tried again');
+    expect((await runProcess(LAUNCHER, [command, ...args, '--quiet'], { env: ENV })).stderr).toMatch(/^error REMOTE_UNAVAILABLE/);
+  });
+
+  it('is told of while a run that has nothing of its own waits for it', async () => {
+    using folder = tempFolder();
+    const args = ['run', '--metadata=off', `--dir=${join(folder.path, 'run')}`, `--ship=${URL}`, '--', 'true'];
+    const { code, stderr } = await runProcess(LAUNCHER, args, { env: ENV });
+    expect({ code, stderr }).toEqual({ code: 75, stderr: expect.stringContaining(`holdfast: ${NOTE}\n`) as string });
+    expect(stderr).toContain('(tried 4 times)');
+  });
+});
