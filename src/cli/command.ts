@@ -79,6 +79,8 @@ export interface Invocation<Table extends OptionTable = OptionTable> {
   readonly signal: AbortSignal;
   /** From now on the command answers signals itself: `signal` is not aborted by one any more. */
   readonly takeSignals: () => void;
+  /** Tells that the process will not end by itself when the command is done: something in it waits for a disk that does not answer. */
+  readonly cannotEnd: () => void;
   /** The table of all commands, for those that speak about the others. */
   readonly commands: readonly CommandEntry[];
 }

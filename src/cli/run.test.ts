@@ -64,7 +64,7 @@ const COMMANDS: readonly CommandEntry[] = [
 
 const start = (args: readonly string[], env: Record<string, string> = {}) => {
   const [stdout, stderr, signals] = [memoryStream(), memoryStream(), new Signals()];
-  const exit = runCli(args, { stdout, stderr, env, signals, clock: new VirtualClock(), commands: COMMANDS });
+  const exit = runCli(args, { stdout, stderr, env, signals, clock: new VirtualClock(), commands: COMMANDS, cannotEnd: () => {} });
   return { exit, stdout, stderr, signals };
 };
 

@@ -19,6 +19,8 @@ export interface Surroundings {
   readonly signals: SignalSource;
   readonly clock: Clock;
   readonly commands: readonly CommandEntry[];
+  /** Told when the process will not end by itself. */
+  readonly cannotEnd: () => void;
 }
 
 /** Runs one command line from its arguments to its exit code. Never rejects: every error is printed and has its code. */
@@ -55,7 +57,7 @@ async function dispatch(args: readonly string[], world: Surroundings, life: Pick
   const entry = commands.find((known) => known.name === name);
   if (entry === undefined) throw unknownCommand(name, commands);
   const command = await entry.load();
-  const { clock, env } = world;
+  const { clock, env, cannotEnd } = world;
   let hasTakenOver = false;
   const takeSignals = (): void => {
     hasTakenOver = true;
@@ -68,7 +70,7 @@ async function dispatch(args: readonly string[], world: Surroundings, life: Pick
     if (values.version) return await printVersion(output);
     checkOperands(operands, command.operand);
     try {
-      return await command.run({ values, operands, output, clock, env, signal: life.signal, takeSignals, commands });
+      return await command.run({ values, operands, output, clock, env, signal: life.signal, takeSignals, cannotEnd, commands });
     } finally {
       output.progress.clear();
     }

@@ -88,6 +88,7 @@ async function live(script: string, { graceMs = 30_000, hear, onStarted, defect 
       onStarted: started,
       onSafe: () => {},
       onFirstStep: () => {},
+      cannotEnd: () => {},
       gang: folder.path,
       restart: 0,
     });

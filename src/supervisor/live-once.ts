@@ -22,6 +22,7 @@ import { leaveProvisional, writeEnd } from './last-words.ts';
 import { Life } from './life.ts';
 import type { Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
+import { patience } from './patience.ts';
 import { SdkServer } from './sdk/server.ts';
 import { makeSocketPlace, socketCandidates, type SocketPlace } from './sdk/socket-folder.ts';
 import { watchOverdue } from './sealing/overdue.ts';
@@ -53,6 +54,8 @@ export interface LiveOptions {
   readonly onSafe: () => void;
   /** Told whenever workers have made their first step. */
   readonly onFirstStep: (life: Life) => void;
+  /** Told when the process will not end by itself: a thread waits for a disk that does not answer. */
+  readonly cannotEnd: () => void;
   readonly gang: string;
   /** How many lives this process has had before. */
   readonly restart: number;
@@ -150,7 +153,7 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
   } finally {
     stop.abort();
     over.abort();
-    await watcher?.stop();
+    if ((await watcher?.stop(patience(live.notices, store.clock))) === false) live.cannotEnd();
     Object.assign(current, { life: null, trainer: null });
     server.close();
   }

@@ -5,14 +5,15 @@ export type HeardSignal = (typeof HEARD)[number];
 /** The part of a process that signals come from; the real one, or a test's. */
 export interface SignalHub {
   on(event: HeardSignal, listener: () => void): unknown;
-  off(event: HeardSignal, listener: () => void): unknown;
 }
 
-/** Hears signals until the returned function is called. A signal is a state ("somebody wants an end"), not an event to be counted. */
-export function hearSignals(hub: SignalHub, onSignal: (name: HeardSignal) => void): () => void {
-  const listeners = HEARD.map((name) => [name, () => onSignal(name)] as const);
-  for (const [name, listener] of listeners) hub.on(name, listener);
-  return () => {
-    for (const [name, listener] of listeners) hub.off(name, listener);
-  };
+/**
+ * Hears signals until `over` is aborted. From then on they mean nothing any more; they keep no process alive, and without a listener one that comes in its last moments
+ * would put its own end in the place of the exit code.
+ */
+export function hearSignals(hub: SignalHub, onSignal: (name: HeardSignal) => void, over: AbortSignal): void {
+  for (const name of HEARD)
+    hub.on(name, () => {
+      if (!over.aborted) onSignal(name);
+    });
 }

@@ -15,6 +15,7 @@ import { assertRunnable } from './find-program.ts';
 import { watchNoticeFile } from './notice-file.ts';
 import { labelOf, Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
+import { patience } from './patience.ts';
 import { asRefusal } from './refusal.ts';
 import { Rehearsal } from './rehearsal.ts';
 import { type CurrentLife, liveOnce } from './live-once.ts';
@@ -49,6 +50,7 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
   const over = new AbortController();
   let sealer: Sealer | null = null;
   let stage: Stage | null = null;
+  let shipping: Shipping | null = null;
   const surroundings = new Surroundings();
   const unheard = new Unheard();
   const listener = {
@@ -58,7 +60,7 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
   const notices = new Notices(clock, options.grace, listener, () => surroundings.now());
   const book = new Book({ dir: options.dir, node: options.node, clock, terminationLog: options.terminationLog, say, shout });
   const words = new WordsBetween({ book, notices, clock });
-  const stopHearing = hearSignals(hub, (signal) => notices.hear(signal));
+  hearSignals(hub, (signal) => notices.hear(signal), over.signal);
   world.takeSignals();
   try {
     assertRunnable(options.command, options.env['PATH']);
@@ -69,7 +71,7 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
       void watchNoticeFile(options.noticeFile, { notices, surroundings, clock, signal: over.signal, complain });
     }
     makeFolder(options.dir);
-    const shipping = await openShipping(options, { clock, book, notices });
+    shipping = await openShipping(options, { clock, book, notices });
     if (notices.first !== null) return words.leaveInterrupted(null).code;
     const store = openRun(options.dir, { clock, ...(shipping?.run ? { run: shipping.run } : {}) });
     words.noteRun(store.run);
@@ -82,6 +84,7 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
       onStarted: firstTime(() => startBystanders(bystanders)),
       onSafe: () => rehearsal.soon(),
       onFirstStep: (life) => unheard.tell(life),
+      cannotEnd: world.cannotEnd,
       options,
       store,
       book,
@@ -94,40 +97,34 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
       gang: randomUUID,
     });
     words.close();
-    await shipping?.finish(notices);
+    await shipping?.finish(notices, sealer.isStuck);
     return code;
   } catch (thrown) {
     const refusal = asRefusal(thrown);
     words.leaveRefused(refusal);
     throw refusal;
   } finally {
-    const isThreadGone = await closeWorkshop(sealer, stage, { notices, clock });
+    const areThreadsGone = await closeWorkshop({ sealer, shipping, stage }, patience(notices, clock), clock);
     over.abort();
-    stopHearing();
-    if (!(await book.close(patience(notices, clock))) || !isThreadGone) world.cannotEnd();
+    if (!(await book.close(patience(notices, clock))) || !areThreadsGone) world.cannotEnd();
   }
 }
 
 /** How long freeing memory may hold up the end. */
 const FREE_MS = 2_000;
-/** How long a disk may that does not answer, and at a deadline. */
-const MOST_PATIENCE_MS = 2_000;
-const LEAST_PATIENCE_MS = 50;
 
-function patience({ deadline }: Notices, clock: Clock): number {
-  const leftMs = deadline === null ? MOST_PATIENCE_MS : deadline.deadlineMs - clock.now();
-  return Math.max(LEAST_PATIENCE_MS, Math.min(MOST_PATIENCE_MS, leftMs));
+/** Ends the threads and frees the memory of saves; false when a thread waits for a disk that does not answer. */
+async function closeWorkshop({ sealer, shipping, stage }: Workshop, patienceMs: number, clock: Clock): Promise<boolean> {
+  const isDiskSilent = sealer?.isStuck ?? false;
+  const areGone = await Promise.all([sealer?.close(patienceMs), shipping?.close(patienceMs, isDiskSilent)]);
+  if (stage !== null) await bounded(stage.close(), FREE_MS, clock);
+  return !areGone.includes(false);
 }
 
-/** Ends the thread that seals and frees the memory of saves; false when the thread waits for a disk that does not answer. */
-async function closeWorkshop(
-  sealer: Sealer | null,
-  stage: Stage | null,
-  { notices, clock }: { readonly notices: Notices; readonly clock: Clock },
-): Promise<boolean> {
-  const isThreadGone = (await sealer?.close(patience(notices, clock))) ?? true;
-  if (stage !== null) await bounded(stage.close(), FREE_MS, clock);
-  return isThreadGone;
+interface Workshop {
+  readonly sealer: Sealer | null;
+  readonly shipping: Shipping | null;
+  readonly stage: Stage | null;
 }
 
 /** Does something the first time only. */

@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { at } from '../../src/checkpoint/store/layout.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
@@ -7,15 +7,17 @@ import { LastWords } from '../support/last-words.ts';
 import { mountStoppable, mountTmpfs, whyNoFuse } from '../support/mounts.ts';
 import { ROOT } from '../support/run-process.ts';
 import { supervisedRuns } from '../support/supervised-runs.ts';
+import { trainerCommand } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
 const TRAINER = join(ROOT, 'test/support/trainers/hands_over.py');
 const reason = whyNoFuse();
+const skipped = reason === null ? '' : ` (skipped: ${reason})`;
 const start = supervisedRuns();
 
 describe('a disk that does not answer any more', () => {
   it.skipIf(reason !== null)(
-    `while a save is sealed holds up neither the trainer nor the end at a deadline, and the next life has what lay in memory${reason === null ? '' : ` (skipped: ${reason})`}`,
+    `while a save is sealed holds up neither the trainer nor the end at a deadline, and the next life has what lay in memory${skipped}`,
     async () => {
       using folder = tempFolder();
       using stage = mountTmpfs();
@@ -53,4 +55,67 @@ describe('a disk that does not answer any more', () => {
       expect((await second.ended).code).toBe(0);
     },
   );
+
+  it.skipIf(reason !== null)(
+    `and would say whether a newer attempt has taken over is not asked for that at a deadline${skipped}`,
+    async () => {
+      using folder = tempFolder();
+      using stage = mountTmpfs();
+      const [dir, save, handOver] = [join(folder.path, 'run'), join(folder.path, 'save'), join(folder.path, 'hand-over')];
+      const args = ['--dir', dir, '--stage', stage.path, '--every', '1h', '--grace', '5s'];
+      const run = start({ args, command: ['python3', TRAINER, save, handOver] });
+      await run.line(/sealed step 5 /);
+      using attempts = mountStoppable(dirname(at.attempt(dir, 1)));
+      using disk = mountStoppable(at.staging(dir, 1));
+      // Nobody could unmount what lies in it.
+      using after = new DisposableStack();
+      after.defer(() => attempts.resume());
+      writeFileSync(save, '');
+      await run.line(/^written/);
+      disk.hang();
+      writeFileSync(handOver, '');
+      await run.line(/^trains on/);
+      run.signal('SIGTERM');
+      await run.line(/left: SIGTERM leaves/);
+      // It hears the next one when it has told whoever replaces it.
+      run.signal('SIGUSR1');
+      await run.line(/notice: a save was asked for/);
+      attempts.hang();
+      expect((await run.ended).code).toBe(143);
+    },
+  );
+
+  it.skipIf(reason !== null)(
+    `does not hold up the end at a deadline when the trainer has saved there by itself, and that is told${skipped}`,
+    async () => {
+      using folder = tempFolder();
+      const dir = join(folder.path, 'out');
+      mkdirSync(join(dir, 'step-5'), { recursive: true });
+      const run = start({ args: ['--watch', dir, '--grace', '2s'], command: ['sh', '-c', 'echo ready; exec sleep 1000'] });
+      await run.line(/^ready/);
+      using disk = mountStoppable(join(dir, 'step-5'));
+      disk.hang();
+      run.signal('SIGTERM');
+      const { code, stderr } = await run.ended;
+      expect(stderr).toContain('what the trainer saved last is not sealed: there was no time left; the next start looks at it');
+      expect(code).toBe(143);
+    },
+  );
+
+  it.skipIf(reason !== null)(`does not hold up the end at a deadline when copies go there, and that is told${skipped}`, async () => {
+    using folder = tempFolder();
+    const [dir, copies] = [join(folder.path, 'run'), join(folder.path, 'copies')];
+    mkdirSync(copies);
+    using disk = mountStoppable(copies);
+    const args = ['--dir', dir, '--ship', `file://${copies}/run`, '--every', '10steps', '--grace', '3s'];
+    const run = start({ args, command: trainerCommand('dies', 'sdk') });
+    await run.line(/shipped step/);
+    disk.hang();
+    // What was sealed before may have been shipped before, also when nobody has read of it yet.
+    await run.line(/sealed step/, (run.printed.match(/sealed step/g)?.length ?? 0) + 5);
+    run.signal('SIGTERM');
+    const { code, stderr } = await run.ended;
+    expect(stderr).toMatch(/steps? \d+.* not shipped: /);
+    expect(code).toBe(143);
+  });
 });

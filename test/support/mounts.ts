@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempFolder } from './temp-folder.ts';
@@ -116,20 +116,28 @@ export function mountFuse({ subtype, behind, flags = [] }: FuseOptions = {}): Mo
 export interface StoppableMount extends Mounted {
   /** From now on nobody who asks for something there gets an answer, as from a network file system without its server. */
   hang(): void;
+  /** It answers again; so it does at the end of the scope. */
+  resume(): void;
 }
 
-/** A FUSE file system over an empty folder, whose server can be stopped. */
+/** A FUSE file system over a folder, with a copy of what lies there, whose server can be stopped. */
 export function mountStoppable(path: string): StoppableMount {
   const folder = tempFolder();
-  runTool('bindfs', folder.path, path);
-  const signal = (name: NodeJS.Signals): boolean => process.kill(serverOf(folder.path, path), name);
+  const [behind, mount] = [join(folder.path, 'behind'), join(folder.path, 'mnt')];
+  for (const each of [behind, mount]) mkdirSync(each);
+  cpSync(path, behind, { recursive: true });
+  runTool('bindfs', behind, mount);
+  // Not over the folder itself, which need not be empty.
+  run('mount', '--bind', mount, path);
+  const signal = (name: NodeJS.Signals): boolean => process.kill(serverOf(behind, mount), name);
   return {
     path,
     hang: () => void signal('SIGSTOP'),
+    resume: () => void signal('SIGCONT'),
     [Symbol.dispose]() {
       signal('SIGCONT');
       // Whoever got no answer may still be about to get it.
-      run('umount', '--lazy', path);
+      for (const each of [path, mount]) run('umount', '--lazy', each);
       folder[Symbol.dispose]();
     },
   };

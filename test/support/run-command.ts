@@ -8,6 +8,6 @@ import { memoryStream } from './memory-stream.ts';
 export async function runCommand(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const [stdout, stderr] = [memoryStream(), memoryStream()];
   const signals = Object.assign(new EventEmitter(), { exit() {} });
-  const code = await runCli(args, { stdout, stderr, env: {}, signals, clock: new VirtualClock(), commands: COMMANDS });
+  const code = await runCli(args, { stdout, stderr, env: {}, signals, clock: new VirtualClock(), commands: COMMANDS, cannotEnd: () => {} });
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }

@@ -22,4 +22,5 @@ const wait = defineCommand({
 
 const { env, stdout, stderr } = process;
 const commands = [{ name: 'wait', summary: 'Wait', load: async () => wait }];
-process.exitCode = await runCli(['wait', process.argv[2] ?? ''], { stdout, stderr, env, signals: process, clock: realClock, commands });
+const world = { stdout, stderr, env, signals: process, clock: realClock, commands, cannotEnd: () => {} };
+process.exitCode = await runCli(['wait', process.argv[2] ?? ''], world);

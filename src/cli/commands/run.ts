@@ -172,7 +172,7 @@ export const run = defineCommand({
     leaveRefusedWords(thrown, { ...world, say: (text) => void process.stderr.write(`holdfast: ${text}\n`) });
   },
 
-  async run({ values, operands, output, clock, env, takeSignals }): Promise<number> {
+  async run({ values, operands, output, clock, env, takeSignals, cannotEnd }): Promise<number> {
     if (output.json) {
       throw new HoldfastError('USAGE', {
         message: 'option --json: run has no result to print, and standard output is the trainer’s',
@@ -180,6 +180,6 @@ export const run = defineCommand({
       });
     }
     const { runTrainer } = await import('../run/run-trainer.ts');
-    return runTrainer({ values, command: operands, env, clock, takeSignals, say: (text) => output.note(`holdfast: ${text}`) });
+    return runTrainer({ values, command: operands, env, clock, takeSignals, cannotEnd, say: (text) => output.note(`holdfast: ${text}`) });
   },
 });

@@ -5,7 +5,6 @@ import type { Clock } from '../../core/clock.ts';
 import { type Millis, parseDuration } from '../../core/duration.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { ignoredSignals, withoutSignals } from '../../core/ignored-signals.ts';
-import { leaveAtOnce } from '../../core/leave-at-once.ts';
 import type { Parsed } from '../../core/parsed.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { createRng, randomSeed } from '../../core/rng.ts';
@@ -55,23 +54,20 @@ interface RunRequest {
   readonly env: Environment;
   readonly clock: Clock;
   readonly takeSignals: () => void;
+  readonly cannotEnd: () => void;
   readonly say: (text: string) => void;
 }
 
 const DEFAULT_DIR = 'holdfast-run';
 
-export async function runTrainer({ values, command, env, clock, takeSignals, say }: RunRequest): Promise<number> {
+export async function runTrainer({ values, command, env, clock, say, ...life }: RunRequest): Promise<number> {
   const options = compileRunOptions(values, command, env);
   const shout = (text: string): void => void process.stderr.write(`holdfast: ${text}\n`);
   const onDefect = (error: Error): void => shout(`error INTERNAL: ${error.message}; training goes on`);
   process.on('uncaughtException', onDefect);
   const hub = withoutSignals(process, ignoredSignals(env));
-  let isStuck = false;
-  const cannotEnd = (): void => void (isStuck = true);
   try {
-    const code = await supervise(options, { clock, rng: createRng(randomSeed()), hub, say, shout, takeSignals, cannotEnd });
-    if (isStuck) leaveAtOnce(code);
-    return code;
+    return await supervise(options, { clock, rng: createRng(randomSeed()), hub, say, shout, ...life });
   } finally {
     process.off('uncaughtException', onDefect);
   }

@@ -10,7 +10,9 @@ import { RESERVE_MS } from '../../domain/flush-decision.ts';
 import { decideLastShip } from '../../domain/last-ship.ts';
 import type { Book } from '../book.ts';
 import { bounded } from '../bounded.ts';
+import { endThread } from '../end-thread.ts';
 import type { Notices } from '../notices.ts';
+import { SignsOfLife, SILENT_MS } from '../signs-of-life.ts';
 import { releaseHeld } from './hold.ts';
 import type { FromShip, ShipWork, ToShip } from './messages.ts';
 import type { ShipSettings } from './settings.ts';
@@ -20,8 +22,12 @@ export interface ShipperOptions {
   readonly ship: ShipSettings;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly book: Book;
+  /** The thread's program; a test may put another in its place. */
+  readonly program?: URL;
 }
 
+const PROGRAM = new URL(`./worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+const NEXT_START = 'the next start goes on with it';
 /** How long the thread may take to let go of what it holds. */
 const STOP_MS = 1000;
 
@@ -33,6 +39,7 @@ export class Shipper {
   readonly #options: ShipperOptions;
   readonly #worker: Worker;
   readonly #waiting: (() => void)[] = [];
+  readonly #signs: SignsOfLife;
   #current: { readonly step: number; readonly bytes: number; done: number } | null = null;
   #bytesPerMs: number | null = null;
   #trouble: string | null = null;
@@ -43,13 +50,10 @@ export class Shipper {
 
   constructor(options: ShipperOptions) {
     this.#options = options;
-    const { store, ship, env } = options;
+    const { store, ship, env, program = PROGRAM } = options;
+    this.#signs = new SignsOfLife(store.clock);
     const work: ShipWork = { dir: store.path, ship, env };
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-    this.#worker = new Worker(new URL(`./worker.${extension}`, import.meta.url), {
-      workerData: work,
-      resourceLimits: { maxOldGenerationSizeMb: 128 },
-    });
+    this.#worker = new Worker(program, { workerData: work, resourceLimits: { maxOldGenerationSizeMb: 128 } });
     this.#worker.on('message', (message: FromShip) => this.#hear(message));
     this.#worker.on('error', (thrown) => this.#die(thrown));
     this.#worker.once('exit', () => {
@@ -67,10 +71,11 @@ export class Shipper {
 
   /**
    * The trainer has ended. What is not shipped yet is, as far as it fits the time until the deadline; without one, as long as it does not
-   * fail. Resolves when there is no more to wait for.
+   * fail and something moves. Of a disk that does not answer nothing is asked. Resolves when there is no more to wait for.
    */
-  async finish(notices: Notices): Promise<void> {
+  async finish(notices: Notices, isDiskSilent: boolean): Promise<void> {
     const { book, store } = this.#options;
+    if (isDiskSilent) return this.#fail(null, `the disk of the run does not answer; ${NEXT_START}`);
     // Now the process waits for it.
     this.#worker.ref();
     const missing = this.#missing();
@@ -83,18 +88,20 @@ export class Shipper {
       book.say(sentence);
       if (outcome === 'switch') this.#tell('switch');
       if (outcome === 'stop') this.#fail(missing.step, sentence);
-      else await this.#untilShipped(notices);
+      else await this.#untilShipped(missing.step, notices);
     }
-    await this.#stop();
   }
 
-  async #untilShipped(notices: Notices): Promise<void> {
+  async #untilShipped(step: number, notices: Notices): Promise<void> {
     this.note();
+    this.#signs.note();
     const over = new AbortController();
-    await Promise.race([this.#untilAnswered(), notices.untilDeadline(RESERVE_MS, over.signal).catch(() => {})]);
+    const { signal } = over;
+    const silent = this.#signs.untilSilent(signal).then(() => `nothing has moved for ${formatDuration(SILENT_MS)}`);
+    const late = notices.untilDeadline(RESERVE_MS, signal).then(() => 'there was no time left');
+    const problem = await Promise.race([this.#untilAnswered().then(() => null), ...[silent, late].map((bound) => bound.catch(() => null))]);
     over.abort();
-    const left = this.#missing();
-    if (left !== null && this.#trouble === null) this.#fail(left.step, `step ${left.step} is not shipped: there was no time left`);
+    if (problem !== null && this.#trouble === null) this.#fail(step, `step ${step} is not shipped: ${problem}; ${NEXT_START}`);
   }
 
   async #untilAnswered(): Promise<void> {
@@ -118,6 +125,7 @@ export class Shipper {
   }
 
   #hear(message: FromShip): void {
+    this.#signs.note();
     switch (message.type) {
       case 'begun':
         this.#current = { step: message.step, bytes: message.bytes, done: 0 };
@@ -181,15 +189,17 @@ export class Shipper {
     this.#worker.postMessage(message);
   }
 
-  async #stop(): Promise<void> {
+  /** Ends the thread; false when it cannot be ended in time, because it waits for a disk that does not answer. */
+  async close(patienceMs: number, isDiskSilent: boolean): Promise<boolean> {
     const exited = new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()));
     const { store } = this.#options;
     if (!this.#isDead) {
       this.#tell('stop');
-      await bounded(exited, STOP_MS, store.clock);
-      await this.#worker.terminate();
+      await bounded(exited, Math.min(STOP_MS, patienceMs), store.clock);
+      if (!(await endThread(this.#worker, patienceMs, store.clock))) return false;
     }
-    // What a thread that had to be ended was sending is not sent any more.
-    releaseHeld(store);
+    // What a thread that had to be ended was sending is not sent any more. The next start lets go of it, too.
+    if (!isDiskSilent) releaseHeld(store);
+    return true;
   }
 }

@@ -65,7 +65,12 @@ export class Shipping {
   }
 
   /** Ships what is left, as far as there is time. */
-  async finish(notices: Notices): Promise<void> {
-    await this.#shipper?.finish(notices);
+  async finish(notices: Notices, isDiskSilent: boolean): Promise<void> {
+    await this.#shipper?.finish(notices, isDiskSilent);
+  }
+
+  /** Ends what goes on; false when something waits for a disk that does not answer. */
+  async close(patienceMs: number, isDiskSilent: boolean): Promise<boolean> {
+    return (await this.#shipper?.close(patienceMs, isDiskSilent)) ?? true;
   }
 }

@@ -41,4 +41,6 @@ export type FromWatch =
   /** Something a person should know. */
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'failed'; readonly code: ErrorCode | 'INTERNAL'; readonly message: string }
+  /** It goes on with something that takes long. */
+  | { readonly type: 'alive' }
   | { readonly type: 'finished' };

@@ -1,11 +1,16 @@
 import { Worker } from 'node:worker_threads';
 import { fencedError } from '../../checkpoint/store/attempt.ts';
+import type { Clock } from '../../core/clock.ts';
+import { formatDuration } from '../../core/duration.ts';
 import { toError } from '../../core/errors.ts';
 import type { HoldfastError } from '../../core/errors.ts';
 import { RESERVE_MS } from '../../domain/flush-decision.ts';
 import type { Book } from '../book.ts';
+import { endThread } from '../end-thread.ts';
 import type { Measurements } from '../measurements.ts';
 import type { Notices } from '../notices.ts';
+import { patience } from '../patience.ts';
+import { SignsOfLife, SILENT_MS } from '../signs-of-life.ts';
 import { recordAdopted } from './leftovers.ts';
 import type { FromWatch, ToWatch, WatchWork } from './messages.ts';
 
@@ -13,11 +18,14 @@ export interface WatcherOptions {
   readonly work: WatchWork;
   readonly book: Book;
   readonly measured: Measurements;
-  /** Of the monotonic clock. */
-  readonly now: () => number;
+  readonly clock: Clock;
   readonly onSafe: () => void;
   readonly onFenced: (error: HoldfastError) => void;
+  /** The thread's program; a test may put another in its place. */
+  readonly program?: URL;
 }
+
+const PROGRAM = new URL(`./worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
 const ONLY_ONE =
   'the trainer’s framework keeps one save only: from its deletion until the next one is sealed there is nothing to go back to. Let it keep two (save_total_limit=2, save_top_k=2, max_to_keep=2)';
@@ -33,17 +41,21 @@ export class Watcher {
   readonly #worker: Worker;
   readonly #finished: Promise<void>;
   readonly #told = new Set<string>();
+  readonly #signs: SignsOfLife;
+  #ended: Promise<boolean> | null = null;
 
   constructor(options: WatcherOptions) {
     this.#options = options;
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-    this.#worker = new Worker(new URL(`./worker.${extension}`, import.meta.url), {
-      workerData: options.work,
-      resourceLimits: { maxOldGenerationSizeMb: 256 },
-    });
+    this.#signs = new SignsOfLife(options.clock);
+    const { work, program = PROGRAM } = options;
+    this.#worker = new Worker(program, { workerData: work, resourceLimits: { maxOldGenerationSizeMb: 256 } });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#finished = promise;
-    this.#worker.on('message', (message: FromWatch) => (message.type === 'finished' ? resolve() : this.#hear(message)));
+    this.#worker.on('message', (message: FromWatch) => {
+      this.#signs.note();
+      if (message.type === 'finished') resolve();
+      else if (message.type !== 'alive') this.#hear(message);
+    });
     this.#worker.on('error', (thrown) => {
       const { message } = toError(thrown);
       this.#options.book.complain(new Error(`nothing that the trainer saves is sealed any more, training goes on: ${message}`));
@@ -54,36 +66,50 @@ export class Watcher {
     this.#worker.unref();
   }
 
-  /** The trainer and all it started have ended: what it saved last is sealed, as far as there is time. */
+  /** The trainer and all it started have ended: what it saved last is sealed, as far as there is time; without a deadline, as long as the disk answers. */
   async finish(notices: Notices, isClean: boolean): Promise<void> {
     // Now the process waits for it.
     this.#worker.ref();
-    const over = new AbortController();
     const message: ToWatch = { type: 'finish', isClean };
     this.#worker.postMessage(message);
-    const isLate = await Promise.race([
-      this.#finished.then(() => false),
-      notices.untilDeadline(RESERVE_MS / 2, over.signal).then(
-        () => true,
-        () => false,
-      ),
-    ]);
-    over.abort();
-    if (isLate) this.#options.book.warn('there was no time left to seal what the trainer saved last; the next start looks at it');
-    await this.stop();
+    const problem = await this.#untilFinished(notices);
+    if (problem !== null) this.#options.book.warn(`what the trainer saved last is not sealed: ${problem}; the next start looks at it`);
+    await this.stop(patience(notices, this.#options.clock));
   }
 
-  async stop(): Promise<void> {
-    await this.#worker.terminate();
+  /** Null, or why nobody waits any longer. */
+  async #untilFinished(notices: Notices): Promise<string | null> {
+    this.#signs.note();
+    const over = new AbortController();
+    const orOver = (bound: Promise<void>, problem: string): Promise<string | null> =>
+      bound.then(
+        () => problem,
+        () => null,
+      );
+    try {
+      return await Promise.race([
+        this.#finished.then(() => null),
+        orOver(notices.untilDeadline(RESERVE_MS / 2, over.signal), 'there was no time left'),
+        orOver(this.#signs.untilSilent(over.signal), `the disk has not answered for ${formatDuration(SILENT_MS)}`),
+      ]);
+    } finally {
+      over.abort();
+    }
   }
 
-  #hear(message: Exclude<FromWatch, { type: 'finished' }>): void {
-    const { book, measured, now, onSafe, onFenced, work } = this.#options;
+  /** Ends the thread; false when it cannot be ended in time, because it waits for a disk that does not answer. */
+  stop(patienceMs: number): Promise<boolean> {
+    this.#ended ??= endThread(this.#worker, patienceMs, this.#options.clock);
+    return this.#ended;
+  }
+
+  #hear(message: Exclude<FromWatch, { type: 'finished' | 'alive' }>): void {
+    const { book, measured, clock, onSafe, onFenced, work } = this.#options;
     switch (message.type) {
       case 'sealed': {
         const { path, bytes, save, step, totalMs } = message;
         recordAdopted(book, { path, bytes, manifest: { save, step } }, totalMs, 'watch');
-        measured.noteAdopted(step, now());
+        measured.noteAdopted(step, clock.monotonic());
         onSafe();
         break;
       }

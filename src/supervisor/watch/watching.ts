@@ -23,6 +23,6 @@ export function prepareWatching(options: WatchingOptions): (trainer: Trainer) =>
   told.measured.noteWatched();
   return (trainer) => {
     const work = { dir: store.path, attempt: attempt.attempt, before, trainer: trainer.kinship };
-    return new Watcher({ ...told, work, now: () => store.clock.monotonic() });
+    return new Watcher({ ...told, work, clock: store.clock });
   };
 }

@@ -28,6 +28,8 @@ const PAUSES = 150;
 const PAUSES_AFTER_JUDGING = 4;
 const SHORTEST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
+/** How often it is told that something goes on. */
+const ALIVE_MS = 1000;
 
 let isOver = false;
 /** The trainer has ended, and was not cut off: what looks whole is finished. */
@@ -91,12 +93,14 @@ async function look(isLast: boolean): Promise<number> {
 /** The step of one that is a whole checkpoint and finished; null for any other. */
 async function stepWhenFinished(entry: Entry, writers: () => ReturnType<typeof findWriters>, isLast: boolean): Promise<number | null> {
   if (!isLast && finishing.isWaiting(entry)) return null;
+  tellAlive();
   const judged = await judge(dir, entry, { writers, signal });
   if (judged.kind === 'busy') return null;
   if (judged.kind === 'unread') return leaveUnread(entry, judged.reason);
   if (judged.kind === 'none') {
     tracker.refuse(entry);
-    if (judged.count > 1) tellOnce('deeper', `several checkpoints lie in ${entry.path}: only what lies in ${dir} itself is sealed`);
+    const { deeper } = judged;
+    if (deeper !== null) tellOnce('deeper', `checkpoints lie in ${deeper} and not in ${dir} itself: they are not sealed. Give --watch=${deeper}`);
     return null;
   }
   const { report } = judged;
@@ -122,7 +126,7 @@ function leaveUnread(entry: Entry, reason: string): null {
 async function seal(entry: Entry): Promise<void> {
   const startedMs = clock.monotonic();
   try {
-    const sealed = await adopt(store, entry.path, { attempt, writers: () => findWriters(kinOf(trainer)), signal });
+    const sealed = await adopt(store, entry.path, { attempt, writers: () => findWriters(kinOf(trainer)), signal, onBytes: tellAlive });
     const after = lookAgain(store.fs, dir, entry);
     // Its framework went on with it at the very moment: the seal is of what was there before.
     if (after === null) return retractGone(store.fs, dir, entry.name);
@@ -160,6 +164,14 @@ function tellLost(names: readonly string[], how: 'deleted' | 'overwritten'): voi
   if (names.length === 0) return;
   const newest = tracker.sealedCount === 0 ? null : (scan(store).sealed[0]?.manifest.step ?? null);
   say({ type: 'lost', names, how, newest });
+}
+
+let aliveMs = 0;
+function tellAlive(): void {
+  const nowMs = clock.monotonic();
+  if (nowMs - aliveMs < ALIVE_MS) return;
+  aliveMs = nowMs;
+  say({ type: 'alive' });
 }
 
 function tellOnce(about: string, text: string): void {
