@@ -26,7 +26,7 @@ describe.skipIf(why !== null)(`memory${why === null ? '' : ` (not here: ${why})`
     const url = `s3://${server.bucket}/memory`;
     for (const args of [
       ['ship', run, url],
-      ['fetch', url, join(folder.path, 'back')],
+      ['fetch', '--quiet', url, join(folder.path, 'back')],
     ]) {
       const { code, stderr, peakBytes } = await measureProcess([...holdfast, ...args, ...options]);
       expect([code, stderr]).toEqual([0, '']);

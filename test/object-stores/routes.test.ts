@@ -42,7 +42,8 @@ describe.skipIf(why !== null)(`ways to a store${why === null ? '' : ` (not here:
     const all = { ...server.env, ...env, HOLDFAST_DEBUG: '1' };
     const shipped = await runHoldfast(['ship', run, url, '--progress=json'], all);
     expect([shipped.code, shipped.code === 0 ? '' : shipped.stderr]).toEqual([0, '']);
-    const fetched = await runHoldfast(['fetch', url, back], all);
+    // Where it lies in memory that is told.
+    const fetched = await runHoldfast(['fetch', '--quiet', url, back], all);
     expect([fetched.code, fetched.stderr]).toEqual([0, '']);
     expect(digests(join(back, 'step-1'))).toEqual(digests(join(run, 'step-1')));
     expect(shipped.stdout + shipped.stderr + fetched.stdout).not.toContain(PASSWORD);

@@ -94,7 +94,7 @@ function faults(server: () => Server): void {
     const shipped = await runHoldfast(['ship', way.run, way.url], way.env);
     expect(shipped.stderr).toBe('');
     expect(way.proxy.faults).toBeGreaterThan(0);
-    expect((await runHoldfast(['fetch', way.url, way.back], way.env)).stderr).toBe('');
+    expect((await runHoldfast(['fetch', '--quiet', way.url, way.back], way.env)).stderr).toBe('');
     expect(digests(join(way.back, 'step-100'))).toEqual(digests(join(way.run, 'step-100')));
     expect(await orphans(way.url, server().env, 'step-100')).toBe(0);
   });
@@ -120,7 +120,7 @@ function faults(server: () => Server): void {
       expect(shipped.stderr).toContain('CHECKSUM_MISMATCH');
       expect((await runHoldfast(['ship', way.run, way.url], server().env)).code).toBe(0);
     }
-    expect((await runHoldfast(['fetch', way.url, way.back], way.env)).stderr).toBe('');
+    expect((await runHoldfast(['fetch', '--quiet', way.url, way.back], way.env)).stderr).toBe('');
     expect(digests(join(way.back, 'step-100'))).toEqual(digests(join(way.run, 'step-100')));
   });
 

@@ -78,7 +78,7 @@ export function shipSuite(place: () => Place): void {
       // Under the final name there is all of it, or nothing.
       if (existsSync(join(back, 'step-100'))) expect(digests(join(back, 'step-100'))).toEqual(digests(join(run, 'step-100')));
     }
-    expect((await runHoldfast(['fetch', url, back], env)).stderr).toBe('');
+    expect((await runHoldfast(['fetch', '--quiet', url, back], env)).stderr).toBe('');
     expect(digests(join(back, 'step-100'))).toEqual(digests(join(run, 'step-100')));
     expect(existsSync(join(back, '.holdfast/fetching'))).toBe(false);
   });
