@@ -11,7 +11,7 @@ import { killHard, trainerPid } from '../support/trainer-process.ts';
 const FRAMEWORK = join(ROOT, 'test/support/trainers/framework.py');
 /** Several lives of a trainer, one after the other, on a machine that may be busy. */
 const PATIENT = { timeout: 180_000 };
-type Saving = 'rotates' | 'keeps' | 'overwrites' | 'folders';
+type Saving = 'rotates' | 'keeps' | 'overwrites' | 'folders' | 'deeper';
 /** It saves every ten steps of ten milliseconds; whoever interrupts it does so long before the last. */
 const trainer = (dir: string, saving: Saving, steps = 1_000_000): string[] => ['python3', FRAMEWORK, dir, saving, String(steps)];
 
@@ -160,6 +160,18 @@ describe('a trainer that saves by itself', PATIENT, () => {
     await second.line(/sealed step \d+, which an earlier life had left/);
     second.signal('SIGTERM');
     expect((await second.ended).code).toBe(143);
+  });
+
+  it('deeper than in the folder that is watched is told where, and no folder that only leads there is sealed', async () => {
+    using folder = tempFolder();
+    const [dir, deeper] = [join(folder.path, 'out'), join(folder.path, 'out/logs/version_0')];
+    const first = await new Supervised({ args: ['--watch', dir], command: trainer(dir, 'deeper', 20) }).ended;
+    expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining(`Give --watch=${deeper}`) as string });
+    expect(first.stderr).not.toMatch(/sealed step/);
+    expect(readdirSync(join(dir, 'logs'))).toEqual(['version_0']);
+    const second = await new Supervised({ args: ['--watch', deeper], command: trainer(dir, 'deeper', 30) }).ended;
+    expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^start 20\n/) as string });
+    expect(await goodStep(deeper)).toBe(30);
   });
 
   it('is not delayed or stopped by being watched: its saves and deletions all go through', async () => {

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { liesDeeper } from '../../checkpoint/lies-deeper.ts';
 import type { CheckpointReport } from '../../checkpoint/report.ts';
 import type { Writer } from '../../checkpoint/source/writers.ts';
 import { canResume } from '../../checkpoint/verdict.ts';
@@ -15,8 +16,8 @@ export type Judged =
   | { readonly kind: 'unfit'; readonly report: CheckpointReport }
   /** The disk does not let it be read, which says nothing about it. */
   | { readonly kind: 'unread'; readonly reason: string }
-  /** No checkpoint; or several, which lie deeper. */
-  | { readonly kind: 'none'; readonly count: number };
+  /** No checkpoint itself. `deeper`: the folder in it where checkpoints lie; null: there are none. */
+  | { readonly kind: 'none'; readonly deeper: string | null };
 
 interface JudgeOptions {
   readonly writers: () => ReadonlyMap<string, Writer>;
@@ -28,7 +29,9 @@ export async function judge(folder: string, entry: Entry, { writers, signal }: J
   const checkpoints = await quickLook(given(folder, entry), { writers, signal });
   if (typeof checkpoints === 'string') return { kind: 'unread', reason: checkpoints };
   const [report] = checkpoints;
-  if (report === undefined || checkpoints.length > 1) return { kind: 'none', count: checkpoints.length };
+  if (report === undefined) return { kind: 'none', deeper: null };
+  const isDeeper = checkpoints.length > 1 || (entry.kind === 'directory' && liesDeeper(entry.path, report));
+  if (isDeeper) return { kind: 'none', deeper: dirname(report.path) };
   if (report.verdict === 'IN_PROGRESS') return { kind: 'busy' };
   if (canResume(report.verdict, false)) return { kind: 'whole', report };
   const refused = report.evidence.find(({ code }) => code === 'FILE_NOT_READABLE');

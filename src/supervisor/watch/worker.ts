@@ -100,7 +100,8 @@ async function stepWhenFinished(entry: Entry, writers: () => ReturnType<typeof f
   if (judged.kind === 'none') {
     tracker.refuse(entry);
     const { deeper } = judged;
-    if (deeper !== null) tellOnce('deeper', `checkpoints lie in ${deeper} and not in ${dir} itself: they are not sealed. Give --watch=${deeper}`);
+    if (deeper !== null)
+      tellOnce('deeper', `checkpoints lie in ${deeper} and not in ${dir} itself: they are not sealed. Give --watch=${deeper}`);
     return null;
   }
   const { report } = judged;

@@ -5,6 +5,7 @@ Arguments: the folder, the manner, and how many steps it makes.
   keeps        step-N.npz every 10 steps; all are kept
   overwrites   last.npz, written over in place every 10 steps
   folders      step-N/state.npz every 10 steps; only the newest folder is kept
+  deeper       logs/version_0/step-N.npz every 10 steps; only the newest is kept
 It resumes from HOLDFAST_RESUME_PATH, or from the file given with --from. A file called `hold` in the folder makes it wait before each save, one called
 `slow` makes it write half of the save and wait: for the test, or for being killed. On SIGTERM it saves once more and ends with 0, as it was taught.
 """
@@ -80,9 +81,11 @@ def save(state):
             if old.name != f"step-{step}":
                 shutil.rmtree(old)
     else:
-        write(FOLDER / f"step-{step}.npz", archive(state))
-        for old in FOLDER.glob("step-*.npz"):
-            if MANNER == "rotates" and old.name != f"step-{step}.npz":
+        folder = FOLDER / "logs/version_0" if MANNER == "deeper" else FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        write(folder / f"step-{step}.npz", archive(state))
+        for old in folder.glob("step-*.npz"):
+            if MANNER != "keeps" and old.name != f"step-{step}.npz":
                 old.unlink()
     print("saved", step, flush=True)
 
