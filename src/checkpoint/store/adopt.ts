@@ -7,21 +7,17 @@ import type { CheckpointReport } from '../report.ts';
 import { stepOfName } from '../steps.ts';
 import type { Verdict } from '../verdict.ts';
 import { verifyPaths, type VerifyOptions } from '../verify.ts';
-import { attemptToSealFor } from './adopt-attempt.ts';
-import { fencedError, isFenced } from './attempt.ts';
 import { sealFiles } from './checksum-files.ts';
 import { checkFiles, checkSealed } from './check-sealed.ts';
 import type { Sealed } from './commit.ts';
-import { removeTree } from './delete-tree.ts';
 import { rememberSealed, storeFailure } from './last-good-cache.ts';
-import { at, STAGED_MANIFEST } from './layout.ts';
-import { formatReadable, type Manifest, MANIFEST_SCHEMA, type SealedFile } from './manifest.ts';
+import type { Manifest, SealedFile } from './manifest.ts';
 import { assertNamesFree, type BegunMove, findBegunMove, liesElsewhere, moveIn } from './move-in.ts';
+import { putManifest, type SealFacts } from './put-manifest.ts';
 import { readManifestFile } from './read-seals.ts';
-import { markOwner, sweepStaging } from './save-owner.ts';
+import { sweepStaging } from './save-owner.ts';
 import { changed, type Listed, listFiles, locate, notSealable, type Place } from './seal-place.ts';
 import { openForWriting, type OpenStore, type Store } from './store.ts';
-import { isCode } from './store-error.ts';
 import { assertSuited } from './suitability.ts';
 import { type FoundFile, foldersTo } from './walk-files.ts';
 
@@ -74,15 +70,24 @@ export async function adopt(opened: Store, path: string, options: AdoptOptions =
     store.fs.fsyncFolder(dirname(place.path));
     // Syncing can take long, and who has begun to delete it must not find a new file in it.
     assertUnchanged(before.files, listFiles(store, place).files, place);
-    const manifest = putManifest(store, place, { ...factsOf(report, options), step, files });
+    const manifest = putManifest(store, place, { ...factsOf(report, options), step, files, writtenMs: lastWritten(before) });
+    if (manifest === null) return await sealedByAnother(store, place, options);
     return moveIntoRun(store, place, { ...sealedAt(place, manifest), wasSealed: false });
   } catch (thrown) {
+    if (isSealOfAnother(store, place, thrown)) return sealedByAnother(store, place, options);
     throw storeFailure(store, thrown, 'seal', place.path);
   }
 }
 
-function factsOf(report: CheckpointReport | null, { worldSize, attempt }: AdoptOptions): Omit<Facts, 'step' | 'files'> {
+function factsOf(
+  report: CheckpointReport | null,
+  { worldSize, attempt }: AdoptOptions,
+): Pick<SealFacts, 'worldSize' | 'format' | 'attempt'> {
   return { worldSize: worldSize ?? report?.content.worldSize ?? 1, format: report?.format?.id ?? null, attempt };
+}
+
+function lastWritten({ files }: Listed): number {
+  return files.reduce((latest, { mtimeMs }) => Math.max(latest, mtimeMs), 0);
 }
 
 async function readWhole(
@@ -153,6 +158,19 @@ async function alreadySealed(opened: Store, place: Place, { signal }: AdoptOptio
   return moveIntoRun(store, place, { ...sealedAt(place, manifest), wasSealed: true });
 }
 
+/** It has changed, but only in that it has a seal now. */
+function isSealOfAnother({ fs }: OpenStore, { manifestFile }: Place, thrown: unknown): boolean {
+  const isChanged = thrown instanceof HoldfastError && thrown.code === 'CHECKPOINT_CHANGED';
+  return isChanged && readManifestFile(fs, manifestFile) !== null;
+}
+
+/** Two have sealed the same at once: what the first has put there is the seal, for both. */
+async function sealedByAnother(store: OpenStore, place: Place, options: AdoptOptions): Promise<Adopted> {
+  const adopted = await alreadySealed(store, place, options);
+  if (adopted === null) throw changed(place);
+  return adopted;
+}
+
 const GOOD: Readonly<Record<NonNullable<AdoptOptions['accept']>, readonly Verdict[]>> = {
   resumable: ['RESUMABLE', 'UNCHECKED'],
   weights: ['RESUMABLE', 'UNCHECKED', 'WEIGHTS_ONLY'],
@@ -211,69 +229,6 @@ function assertSealable(place: Place, checkpoints: readonly CheckpointReport[], 
 function wayOut(bad: CheckpointReport): string {
   if (isOfNoKnownFormat(bad)) return 'If its trainer has a format of its own, seal it all the same with --accept anything.';
   return bad.verdict === 'WEIGHTS_ONLY' ? 'Seal weights on purpose with --accept weights.' : 'holdfast verify --deep tells all about it.';
-}
-
-interface Facts {
-  readonly step: number;
-  readonly worldSize: number;
-  readonly format: string | null;
-  readonly files: readonly SealedFile[];
-  readonly attempt: number | undefined;
-}
-
-/** Writes the manifest where the attempt stages, and renames it into place. One that lost against a newer attempt is made again for that. */
-function putManifest(store: OpenStore, place: Place, { attempt: wanted, ...facts }: Facts): Manifest {
-  for (;;) {
-    const attempt = attemptToSealFor(store, wanted);
-    const save = store.makeId();
-    const manifest: Manifest = {
-      schema: MANIFEST_SCHEMA,
-      run: store.run,
-      attempt,
-      save,
-      step: facts.step,
-      worldSize: facts.worldSize,
-      origin: 'adopted',
-      format: facts.format,
-      sealedAt: new Date(store.clock.now()).toISOString(),
-      bootId: store.bootId,
-      receipts: [],
-      files: facts.files,
-    };
-    if (renameManifest(store, place, manifest)) return manifest;
-    if (wanted !== undefined) throw fencedError(attempt);
-  }
-}
-
-/** False when a newer attempt was started meanwhile. */
-function renameManifest(store: OpenStore, place: Place, manifest: Manifest): boolean {
-  const { fs, path } = store;
-  const folder = join(at.staging(path, manifest.attempt), manifest.save);
-  const staged = join(folder, STAGED_MANIFEST);
-  try {
-    fs.mkdir(folder);
-    markOwner(store, folder);
-    fs.writeFile(staged, formatReadable(manifest, place.path));
-    fs.fsyncFile(staged);
-    if (isFenced(store, manifest.attempt)) return false;
-    fs.rename(staged, place.manifestFile);
-  } catch (thrown) {
-    if (isCode(thrown, 'ENOENT') && isFenced(store, manifest.attempt)) return false;
-    if (isCode(thrown, 'EXDEV')) throw notSealable(place.path, 'lies on another file system than the run', 'Copy it there first.');
-    throw thrown;
-  } finally {
-    removeQuietly(store, folder);
-  }
-  fs.fsyncFolder(dirname(place.manifestFile));
-  return true;
-}
-
-function removeQuietly({ fs }: OpenStore, folder: string): void {
-  try {
-    removeTree(fs, folder);
-  } catch {
-    // An empty folder in the staging harms nobody.
-  }
 }
 
 /** One that was killed on its way into the run comes in whole, or not: every byte is held against the manifest it left. */

@@ -7,7 +7,7 @@ import type { ProgressUpdate } from '../output/progress.ts';
 
 export const seal = defineCommand({
   description:
-    'Seals a finished checkpoint that any tool has made: reads every byte and holds it against the checksums its format stores, records a checksum of every part in a small manifest, syncs everything, and makes it the last good one. The files stay exactly as they are. Of several paths each is sealed that can be.',
+    'Seals a finished checkpoint that any tool has made: reads every byte and holds it against the checksums its format stores, records a checksum of every part in a small manifest, and syncs everything. From then on it counts: the newest step is the last good one, and one that is older than what is sealed stays behind that. The files stay exactly as they are. Of several paths each is sealed that can be.',
   operand: {
     name: 'PATH',
     description: 'A checkpoint directory, a checkpoint that is a single file, or what the files of one of TensorFlow begin with',
@@ -37,7 +37,8 @@ export const seal = defineCommand({
       kind: 'value',
       value: 'NUMBER',
       parse: wholeNumber('an attempt', 0),
-      description: 'Refuse when this is not the newest attempt of the run any more; by default it is sealed for the newest',
+      description:
+        'Refuse when this is not the newest attempt of the run any more; by default it is sealed for the newest, and behind the last good one where that has a higher step',
     },
     'world-size': {
       kind: 'value',
@@ -47,7 +48,7 @@ export const seal = defineCommand({
     },
   },
   examples: [
-    { line: 'seal runs/gpt2/checkpoint-500', description: 'Prove it, record its checksums, and make it the last good one' },
+    { line: 'seal runs/gpt2/checkpoint-500', description: 'Prove it, and record its checksums: a run can resume from it' },
     { line: 'seal --run runs/gpt2 /tmp/export/step-500', description: 'The same, and move it into the folder of the run' },
     { line: 'seal --accept=weights exports/model.safetensors', description: 'A model without training state' },
   ],

@@ -7,6 +7,7 @@ import type { ErrorCode } from '../../core/error-codes.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { EXIT } from '../../core/exit-codes.ts';
 import type { ProgressUpdate } from '../output/progress.ts';
+import { placeNotes } from './place-notes.ts';
 
 interface SealOptions {
   readonly run: string | null;
@@ -108,6 +109,6 @@ async function sealPath(path: string, options: SealOptions): Promise<SealedRepor
     files: manifest.files.length,
     bytes: sealed.bytes,
     wasSealed: sealed.wasSealed,
-    warnings: storageConcerns(store.path),
+    warnings: [...(sealed.wasSealed ? [] : placeNotes(readRun(store.path, { clock }), manifest)), ...storageConcerns(store.path)],
   };
 }

@@ -1,0 +1,97 @@
+import { dirname, join } from 'node:path';
+import { attemptToSealFor } from './adopt-attempt.ts';
+import { fencedError, isFenced } from './attempt.ts';
+import { removeTree } from './delete-tree.ts';
+import { withheldIn } from './last-good.ts';
+import { at, STAGED_MANIFEST } from './layout.ts';
+import { formatReadable, type Manifest, MANIFEST_SCHEMA, type SealedFile } from './manifest.ts';
+import { attemptInHistory } from './place-in-history.ts';
+import { renameIfFree } from './rename-if-free.ts';
+import { markOwner } from './save-owner.ts';
+import { scan } from './scan.ts';
+import { notSealable, type Place } from './seal-place.ts';
+import type { OpenStore } from './store.ts';
+import { isCode } from './store-error.ts';
+
+export interface SealFacts {
+  readonly step: number;
+  readonly worldSize: number;
+  readonly format: string | null;
+  readonly files: readonly SealedFile[];
+  /** When the last of them was written, by the clock of the file system. */
+  readonly writtenMs: number;
+  /** The attempt it is sealed for; undefined: the newest, and what is older than the newest checkpoint counts as older. */
+  readonly attempt: number | undefined;
+}
+
+/**
+ * Writes the manifest where the attempt stages, and renames it into place. One that lost against a newer attempt is made again for that. Null when another has
+ * sealed the checkpoint meanwhile.
+ */
+export function putManifest(store: OpenStore, place: Place, facts: SealFacts): Manifest | null {
+  for (;;) {
+    const writer = attemptToSealFor(store, facts.attempt);
+    const manifest: Manifest = {
+      schema: MANIFEST_SCHEMA,
+      run: store.run,
+      attempt: facts.attempt ?? attemptOf(store, facts, writer),
+      save: store.makeId(),
+      step: facts.step,
+      worldSize: facts.worldSize,
+      origin: 'adopted',
+      format: facts.format,
+      sealedAt: new Date(store.clock.now()).toISOString(),
+      bootId: store.bootId,
+      receipts: [],
+      files: facts.files,
+    };
+    const outcome = renameManifest(store, place, manifest, writer);
+    if (outcome !== 'fenced') return outcome === 'sealed' ? manifest : null;
+    if (facts.attempt !== undefined) throw fencedError(writer);
+  }
+}
+
+function attemptOf(store: OpenStore, { step, writtenMs }: SealFacts, newestAttempt: number): number {
+  const found = scan(store);
+  const decided = found.rollback === null ? null : store.fs.stat(at.rollbackFile(store.path));
+  const withheld = withheldIn(store, found).map((one) => ({ attempt: one.attempt ?? 0, step: one.step ?? 0 }));
+  return attemptInHistory({
+    step,
+    newestAttempt,
+    counting: [...found.sealed.map(({ manifest }) => manifest), ...withheld],
+    rolledBack: found.rolledBack.map(({ manifest }) => manifest),
+    rollback: found.rollback,
+    isBeforeRollback: decided !== null && writtenMs < decided.mtimeMs,
+  });
+}
+
+/** The staging is that of the attempt that writes, which a newer one takes away, whichever attempt the manifest names. */
+function renameManifest(store: OpenStore, place: Place, manifest: Manifest, writer: number): 'sealed' | 'fenced' | 'taken' {
+  const { fs, path } = store;
+  const folder = join(at.staging(path, writer), manifest.save);
+  const staged = join(folder, STAGED_MANIFEST);
+  try {
+    fs.mkdir(folder);
+    markOwner(store, folder);
+    fs.writeFile(staged, formatReadable(manifest, place.path));
+    fs.fsyncFile(staged);
+    if (isFenced(store, writer)) return 'fenced';
+    if (!renameIfFree(fs, staged, place.manifestFile)) return 'taken';
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT') && isFenced(store, writer)) return 'fenced';
+    if (isCode(thrown, 'EXDEV')) throw notSealable(place.path, 'lies on another file system than the run', 'Copy it there first.');
+    throw thrown;
+  } finally {
+    removeQuietly(store, folder);
+  }
+  fs.fsyncFolder(dirname(place.manifestFile));
+  return 'sealed';
+}
+
+function removeQuietly({ fs }: OpenStore, folder: string): void {
+  try {
+    removeTree(fs, folder);
+  } catch {
+    // An empty folder in the staging harms nobody.
+  }
+}
