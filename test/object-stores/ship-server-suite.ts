@@ -91,7 +91,8 @@ function faults(server: () => Server): void {
     ['storms of 503', () => ({ kind: 'status', status: rng.pick([429, 500, 503]) }) as const],
   ])('%s', async (_, make) => {
     await using way = await through(often(make));
-    const shipped = await runHoldfast(['ship', way.run, way.url], way.env);
+    // Quietly: that something is tried again would be told too.
+    const shipped = await runHoldfast(['ship', '--quiet', way.run, way.url], way.env);
     expect(shipped.stderr).toBe('');
     expect(way.proxy.faults).toBeGreaterThan(0);
     expect((await runHoldfast(['fetch', '--quiet', way.url, way.back], way.env)).stderr).toBe('');
