@@ -10,6 +10,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 import accelerate
 import numpy
 import torch
+import torch._dynamo  # by the first optimizer of every forked load otherwise, which takes most of its time
 from accelerate.utils import set_seed
 from common import loader_main
 from makers.tiny import TinyModel

@@ -4,6 +4,7 @@
 By then fit() has put back the RNG as well. A checkpoint of weights alone is loaded with load_weights_only.
 """
 
+import functools
 import random
 import sys
 import warnings
@@ -12,6 +13,8 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 warnings.filterwarnings("ignore")
+import composer.algorithms  # by every forked load otherwise
+import cpuinfo
 import numpy
 import torch
 from common import loader_main
@@ -19,6 +22,9 @@ from composer import Callback
 from makers.composer_tiny import trainer
 
 torch.set_num_threads(1)
+# Every trainer starts another Python to ask which processor this is: most of the time of a load.
+cpuinfo.get_cpu_info = functools.cache(cpuinfo.get_cpu_info)
+cpuinfo.get_cpu_info()
 
 
 class Resumed(Exception):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
+import deepspeed  # where it is installed, Accelerate loads it to ask whether a model is one of its engines: in every forked load
 import numpy
 import torch
 import transformers

@@ -14,6 +14,8 @@ from typing import Any
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 import lightning
 import torch
+import torch.distributed._tensor  # this and the next by every forked rank otherwise
+import torch.distributed.checkpoint.state_dict
 from common import loader_main
 from loaders.ranks import run_ranks
 from makers.lightning_tiny import RANKS, TinyModule, trainer

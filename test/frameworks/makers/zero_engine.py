@@ -10,7 +10,9 @@ from typing import Any
 
 os.environ.setdefault("DS_ACCELERATOR", "cpu")
 import deepspeed
+import deepspeed.runtime.zero.muon.muon_optimizer  # with the next, three seconds that every forked rank would spend anew
 import torch
+import torch._dynamo
 from makers.tiny import TinierModel
 
 deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
