@@ -6,6 +6,7 @@ import { answers, complaint } from '../support/fault-judgement.ts';
 import { type Damaged, damageAll, isFound } from '../support/fault-run.ts';
 import { readSubjects } from '../support/fault-subjects.ts';
 import { WHOLE } from '../support/fixtures.ts';
+import { sealFixture } from '../support/seal-fixture.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { faultMatrix, type Row, verifyPart } from './support/fault-document.ts';
 import { loadAll, type Outcome } from './support/loaders.ts';
@@ -19,14 +20,18 @@ const LOADS_TIMEOUT_MS = 60 * 60_000;
 
 const rows: Row[] = [];
 const whole = new Map<string, Outcome>();
+const sealed = new Map<string, Outcome>();
 beforeAll(async () => {
   using scratch = tempFolder();
   const pythons = await installFrameworks();
   const damaged = subjects.flatMap((subject) => damageAll(subject, join(WHOLE, subject.fixture.id), scratch.path));
   const wholes = subjects.map(({ fixture }) => ({ ...fixture, path: join(WHOLE, fixture.id, fixture.path) }));
+  const seals: (typeof wholes)[number][] = [];
+  for (const { fixture } of subjects) seals.push({ ...fixture, path: (await sealFixture(fixture, join(scratch.path, 'sealed'))).path });
   const loads = damaged.map(({ subject: { fixture }, path }) => ({ maker: fixture.maker, digest: fixture.digest, path }));
-  const outcomes = await loadAll(pythons, [...wholes, ...loads]);
+  const outcomes = await loadAll([...wholes, ...seals, ...loads], { pythons, compiled: join(scratch.path, 'compiled') });
   for (const { id, path } of wholes) whole.set(id, outcomes.get(path) ?? 'crash');
+  for (const { id, path } of seals) sealed.set(id, outcomes.get(path) ?? 'crash');
   for (const subject of subjects) {
     const answered = await answers(damaged.filter((one) => one.subject === subject));
     rows.push(...answered.map((row) => ({ ...row, outcome: outcomes.get(row.damaged.path) ?? 'crash' })));
@@ -41,6 +46,14 @@ describe('the real loaders', () => {
   it('notice, or fall for, every change of a value: the places are where the values are', () => {
     const unnoticed = rows.filter(({ damaged, outcome }) => damaged.fault.kind === 'payload' && outcome === 'ok');
     expect(unnoticed.map(({ damaged }) => describeDamage(damaged))).toEqual([]);
+  });
+});
+
+// Here, since most of the time of a load is that of starting what loads.
+describe('a checkpoint that was sealed', () => {
+  it.each([...new Set(subjects.map(({ fixture }) => fixture.maker))].sort())('is loaded by %s exactly as before', (maker) => {
+    const own = subjects.filter(({ fixture }) => fixture.maker === maker).map(({ fixture }) => fixture.id);
+    expect(own.map((id) => [id, sealed.get(id)])).toEqual(own.map((id) => [id, 'ok']));
   });
 });
 

@@ -5,7 +5,7 @@ import { tempFolder } from '../support/temp-folder.ts';
 import { type KillRow, writeKillMatrix } from './support/kill-document.ts';
 import { isGood, type Kill, KillRun, type WholeSave } from './support/kill-run.ts';
 import { makeLargestSparse } from './support/largest-file.ts';
-import { Conversation, FRAMEWORKS, familyOf, installFrameworks } from './support/python.ts';
+import { compiledIn, Conversation, FRAMEWORKS, familyOf, installFrameworks } from './support/python.ts';
 
 /** Every writer that is killed, by the module that serves it, with the number of its ranks. */
 const MODULES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -42,12 +42,16 @@ afterAll(() => {
 });
 
 describe.each(Object.entries(MODULES))('%s', (module, writers) => {
+  const compiled = tempFolder();
   let process: Conversation;
   beforeAll(async () => {
-    process = new Conversation(pythons.get(familyOf(module)) ?? 'python3', [join(FRAMEWORKS, module)]);
+    process = new Conversation(pythons.get(familyOf(module)) ?? 'python3', [join(FRAMEWORKS, module)], compiledIn(compiled.path));
     expect(await process.next()).toEqual({ writers: Object.keys(writers) });
   });
-  afterAll(() => process.close());
+  afterAll(() => {
+    process.close();
+    compiled[Symbol.dispose]();
+  });
 
   it.each(Object.entries(writers))('%s killed in the middle of a save leaves nothing that is called good', async (writer, ranks) => {
     using scratch = tempFolder();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { inParallel } from './in-parallel.ts';
-import { FRAMEWORKS, familyOf, output } from './python.ts';
+import { compiledIn, FRAMEWORKS, familyOf, output } from './python.ts';
 
 /** What the framework's own loader makes of a checkpoint: `silent` is loaded with other values and no word about it. */
 export type Outcome = 'ok' | 'silent' | 'error' | 'crash' | 'hang';
@@ -17,14 +17,22 @@ interface Printed {
   readonly digest?: string;
 }
 
+interface Means {
+  readonly pythons: ReadonlyMap<string, string>;
+  /** A folder for what the frameworks compile. */
+  readonly compiled: string;
+}
+
 /** Loads every path with the loader of its maker; the import of each framework is paid once. */
-export async function loadAll(pythons: ReadonlyMap<string, string>, loads: readonly Load[]): Promise<ReadonlyMap<string, Outcome>> {
-  const byMaker = Map.groupBy(loads, ({ maker }) => maker);
+export async function loadAll(loads: readonly Load[], { pythons, compiled }: Means): Promise<ReadonlyMap<string, Outcome>> {
+  // The longest first, so that none is left alone at the end.
+  const byMaker = [...Map.groupBy(loads, ({ maker }) => maker)].sort(([, a], [, b]) => b.length - a.length);
   const outcomes = new Map<string, Outcome>();
-  await inParallel([...byMaker], 2, async ([maker, group]) => {
+  await inParallel(byMaker, 2, async ([maker, group]) => {
     const script = `loaders/${maker}.py`;
     const python = pythons.get(familyOf(script)) ?? 'python3';
-    const printed = await output(python, [join(FRAMEWORKS, script), '--batch'], `${group.map(({ path }) => path).join('\n')}\n`);
+    const input = group.map(({ path }) => `${path}\n`).join('');
+    const printed = await output(python, [join(FRAMEWORKS, script), '--batch'], { input, env: compiledIn(compiled) });
     const lines = printed.split('\n').filter((line) => line.startsWith('{"outcome"'));
     if (lines.length !== group.length) throw new Error(`${script} answered ${lines.length} of ${group.length} paths`);
     for (const [index, { path, digest }] of group.entries()) {

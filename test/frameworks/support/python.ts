@@ -29,12 +29,25 @@ export function familyOf(script: string): string {
   return family;
 }
 
+/** JAX compiles the same operations in every process that is forked, unless each finds in a folder what another has compiled. */
+export const compiledIn = (folder: string): Readonly<Record<string, string>> => ({
+  JAX_COMPILATION_CACHE_DIR: folder,
+  JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS: '0',
+  JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES: '-1',
+});
+
+interface Given {
+  /** For its standard input. */
+  readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Runs a program to its end and gives what it printed; its standard error goes where ours goes only when it fails. */
-export function output(program: string, args: readonly string[], input = ''): Promise<string> {
+export function output(program: string, args: readonly string[], { input = '', env = {} }: Given = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     // Some frameworks leave helper processes in sessions of their own that would hold our pipes open for ever: they carry our mark.
     const mark = new ProcessMark();
-    const child = spawn(program, args, { env: { ...ENVIRONMENT, ...mark.env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawn(program, args, { env: { ...ENVIRONMENT, ...env, ...mark.env }, stdio: ['pipe', 'pipe', 'pipe'] });
     let [printed, complaints] = ['', ''];
     child.on('exit', () => void mark.end());
     child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
@@ -55,8 +68,8 @@ export class Conversation {
   readonly #reader: Interface;
   #complaints = '';
 
-  constructor(program: string, args: readonly string[]) {
-    this.#child = spawn(program, args, { env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'pipe'] });
+  constructor(program: string, args: readonly string[], env: Readonly<Record<string, string>>) {
+    this.#child = spawn(program, args, { env: { ...ENVIRONMENT, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#complaints = (this.#complaints + text).slice(-4000)));
     this.#reader = createInterface({ input: this.#child.stdout });
     this.#lines = this.#reader[Symbol.asyncIterator]();

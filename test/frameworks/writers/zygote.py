@@ -14,6 +14,7 @@ killed at once, as when a machine is lost.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -47,9 +48,11 @@ class Rank(NamedTuple):
     pipe: int
 
 
-def serve(writers: dict[str, Writer]) -> None:
+def serve(writers: dict[str, Writer], before: Callable[[], None] = lambda: None) -> None:
     # A helper process that a framework starts afresh would import the module of writers all over again.
     sys.modules["__main__"].__dict__.pop("__file__", None)
+    before()
+    gc.freeze()  # what is loaded stays: no rank looks through it again, which would also copy its pages
     print(json.dumps({"writers": list(writers)}), file=ANSWERS, flush=True)
     for line in sys.stdin:
         request = json.loads(line)
