@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts';
+import type { StopSignal } from '../core/lifecycle.ts';
 import type { Parsed } from '../core/parsed.ts';
 import type { Output } from './output/output.ts';
 
@@ -77,8 +78,8 @@ export interface Invocation<Table extends OptionTable = OptionTable> {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Aborted when the command shall end early; its reason is the error to end with. */
   readonly signal: AbortSignal;
-  /** From now on the command answers signals itself: `signal` is not aborted by one any more. */
-  readonly takeSignals: () => void;
+  /** From now on the command answers signals itself: `signal` is not aborted by one any more. One that has come before is handed over with them. */
+  readonly takeSignals: () => StopSignal | null;
   /** Tells that the process will not end by itself when the command is done: something in it waits for a disk that does not answer. */
   readonly cannotEnd: () => void;
   /** The table of all commands, for those that speak about the others. */

@@ -51,6 +51,7 @@ const take = defineCommand({
     told.push([thrown instanceof HoldfastError ? thrown.code : '', args]);
   },
   async run({ operands, takeSignals }) {
+    if (operands[0] === 'all') return takeSignals() === 'SIGTERM' ? EXIT.fenced : EXIT.ok;
     if (operands[0] === 'late') takeSignals();
     throw new HoldfastError('PATH_NOT_FOUND', { message: 'it is not there' });
   },
@@ -188,5 +189,11 @@ describe('a signal', () => {
     expect(await exit).toBe(code);
     expect(stderr.text()).toBe(message);
     expect(signals.eventNames()).toEqual([]);
+  });
+
+  it('that comes before the command answers signals itself is the command’s to answer', async () => {
+    const { exit, stderr, signals } = start(['take', 'all']);
+    signals.emit('SIGTERM');
+    expect([await exit, stderr.text()]).toEqual([EXIT.fenced, '']);
   });
 });

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { HoldfastError, systemCode } from '../core/errors.ts';
 import { EXIT } from '../core/exit-codes.ts';
-import { exitCodeOf, Lifecycle, type SignalSource } from '../core/lifecycle.ts';
+import { exitCodeOf, Lifecycle, type SignalSource, type StopSignal } from '../core/lifecycle.ts';
 import { excerpt } from '../core/printable.ts';
 import type { Command, CommandEntry, Invocation } from './command.ts';
 import { GLOBAL_OPTIONS } from './global-options.ts';
@@ -29,7 +29,7 @@ export async function runCli(args: readonly string[], world: Surroundings): Prom
   try {
     watchStreams(world, life);
     return await life.run(async (signal) => {
-      const code = await dispatch(args, world, { signal, takeSignals: () => life[Symbol.dispose]() });
+      const code = await dispatch(args, world, { signal, takeSignals: () => life.handOver() });
       await flushed(world.stdout);
       return code;
     });
@@ -59,9 +59,9 @@ async function dispatch(args: readonly string[], world: Surroundings, life: Pick
   const command = await entry.load();
   const { clock, env, cannotEnd } = world;
   let hasTakenOver = false;
-  const takeSignals = (): void => {
+  const takeSignals = (): StopSignal | null => {
     hasTakenOver = true;
-    life.takeSignals();
+    return life.takeSignals();
   };
   try {
     const { values, operands } = parseCommandLine([...args.slice(0, at), ...args.slice(at + 1)], { ...GLOBAL_OPTIONS, ...command.options });

@@ -62,6 +62,19 @@ describe('Lifecycle', () => {
     await expect(life.run(async () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
+  it('hands the signals over to who asks for them, with the one that came before', async () => {
+    const source = new FakeProcess();
+    using life = new Lifecycle(source);
+    source.emit('SIGTERM');
+    expect([life.handOver(), life.reason, source.eventNames()]).toEqual(['SIGTERM', null, []]);
+    await expect(life.run(async () => 7)).resolves.toBe(7);
+    using quiet = new Lifecycle(source);
+    expect(quiet.handOver()).toBeNull();
+    using broken = new Lifecycle(source);
+    broken.fail(new Error('disk on fire'));
+    expect([broken.handOver(), broken.reason]).toEqual([null, new Error('disk on fire')]);
+  });
+
   it('leaves no listener behind', () => {
     const source = new FakeProcess();
     {

@@ -1,7 +1,7 @@
 import { HoldfastError, toError } from './errors.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
-type StopSignal = 'SIGINT' | 'SIGTERM';
+export type StopSignal = 'SIGINT' | 'SIGTERM';
 
 /** The part of a process that a lifecycle needs; the real one, or a test's. */
 export interface SignalSource {
@@ -16,7 +16,7 @@ export interface SignalSource {
  * Running: `signal` is open and work goes on. The first SIGINT, SIGTERM or {@link fail} makes it stopping.
  * Stopping: `signal` is aborted with the reason; whoever holds it cleans up and returns. Errors that come now are kept beside the
  * first, which stays the reason: it is the cause, they are mostly its consequences. A second SIGINT or SIGTERM ends the process at once.
- * Closed: the listeners are gone and signals have their default effect again.
+ * Closed: the listeners are gone and signals have their default effect again, or are heard by whoever took them over.
  */
 export class Lifecycle implements Disposable {
   readonly #controller = new AbortController();
@@ -24,6 +24,8 @@ export class Lifecycle implements Disposable {
   readonly #listeners: readonly (readonly [StopSignal, () => void])[];
   readonly #later: Error[] = [];
   #reason: Error | null = null;
+  /** The signal that is the reason; null: none is. */
+  #heard: StopSignal | null = null;
 
   constructor(source: SignalSource) {
     this.#process = source;
@@ -67,14 +69,24 @@ export class Lifecycle implements Disposable {
     return result as T;
   }
 
+  /** From now on another hears the signals. What has come before is its to answer, too, and no reason for an end here any more; null: nothing has. */
+  handOver(): StopSignal | null {
+    this[Symbol.dispose]();
+    const heard = this.#heard;
+    if (heard !== null) this.#reason = null;
+    return heard;
+  }
+
   [Symbol.dispose](): void {
     for (const [name, listener] of this.#listeners) this.#process.off(name, listener);
   }
 
   #onSignal(name: StopSignal): void {
     const error = stopped(name);
-    if (this.#reason === null) this.fail(error);
-    else this.#process.exit(error.exitCode);
+    if (this.#reason === null) {
+      this.#heard = name;
+      this.fail(error);
+    } else this.#process.exit(error.exitCode);
   }
 }
 

@@ -22,7 +22,7 @@ import { type CurrentLife, liveOnce } from './live-once.ts';
 import { Sealer } from './sealing/sealer.ts';
 import type { Shipping } from './shipping/shipping.ts';
 import { openStage, type Stage } from './staging/stage.ts';
-import { hearSignals, type SignalHub } from './signals.ts';
+import { type HeardSignal, hearSignals, type SignalHub } from './signals.ts';
 import { Surroundings } from './surroundings.ts';
 import { torchrunWarning } from './torchrun.ts';
 import { Unheard } from './unheard.ts';
@@ -34,8 +34,8 @@ export interface SuperviseWorld {
   readonly hub: SignalHub;
   readonly say: (text: string) => void;
   readonly shout: (text: string) => void;
-  /** Told when the supervisor hears signals itself. */
-  readonly takeSignals: () => void;
+  /** Told when the supervisor hears signals itself; says which one has come before, if any. */
+  readonly takeSignals: () => HeardSignal | null;
   /** Told when the process will not end by itself: something in it waits for a disk that does not answer. */
   readonly cannotEnd: () => void;
 }
@@ -61,7 +61,8 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
   const book = new Book({ dir: options.dir, node: options.node, clock, terminationLog: options.terminationLog, say, shout });
   const words = new WordsBetween({ book, notices, clock });
   hearSignals(hub, (signal) => notices.hear(signal), over.signal);
-  world.takeSignals();
+  const early = world.takeSignals();
+  if (early !== null) notices.hear(early);
   try {
     assertRunnable(options.command, options.env['PATH']);
     const warning = torchrunWarning(options.command, options.grace.graceMs, options.env['PATH']);

@@ -5,6 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import { type Millis, parseDuration } from '../../core/duration.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { ignoredSignals, withoutSignals } from '../../core/ignored-signals.ts';
+import type { StopSignal } from '../../core/lifecycle.ts';
 import type { Parsed } from '../../core/parsed.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { createRng, randomSeed } from '../../core/rng.ts';
@@ -53,7 +54,7 @@ interface RunRequest {
   readonly command: readonly string[];
   readonly env: Environment;
   readonly clock: Clock;
-  readonly takeSignals: () => void;
+  readonly takeSignals: () => StopSignal | null;
   readonly cannotEnd: () => void;
   readonly say: (text: string) => void;
 }
