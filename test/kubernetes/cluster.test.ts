@@ -2,7 +2,9 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROOT } from '../support/run-process.ts';
 import type { KubeObject } from './cluster/api.ts';
+import { cgroupVersion } from './cluster/cgroups.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { whyNoCluster } from './cluster/facility.ts';
 import { cgroupOf } from './cluster/leftovers.ts';
@@ -13,6 +15,8 @@ import { hostTrees } from './scenario/host-trees.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const reason = whyNoCluster();
+/** With version 2 a kubelet has the kernel end a container as a whole (`memory.oom.group`). */
+const IS_ALL_ENDED = cgroupVersion() === 2;
 /** Its name is known a while after it runs. */
 const FIND_ITSELF = `
 import socket, time
@@ -32,6 +36,16 @@ except OSError as error:
     print(error.strerror)
 `;
 
+const EAT = `
+pieces = []
+while True:
+    pieces.append(b'x' * (8 << 20))
+`;
+const READ_MEMORY = `
+import { containerMemory } from '${ROOT}src/supervisor/container-memory.ts';
+console.log(JSON.stringify(containerMemory()));
+`;
+
 /** Where daemons of a cluster would leave something, if they could. */
 const outside = (): readonly string[] =>
   ['/', '/etc', '/opt', '/usr', '/usr/libexec', '/var', '/var/lib', join(homedir(), '.kube')].flatMap((folder) =>
@@ -42,6 +56,7 @@ const seen = (cluster: Cluster, network: string): Traces => tracesOf({ folder: c
 
 interface PodWish {
   readonly command: readonly string[];
+  readonly memoryMiB?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly nodeName?: string;
   readonly hostname?: string;
@@ -49,7 +64,7 @@ interface PodWish {
 }
 
 /** Runs a command in a pod with the machine's programs, to its end. */
-async function runPod(cluster: Cluster, name: string, { command, labels = {}, ...spec }: PodWish): Promise<KubeObject> {
+async function runPod(cluster: Cluster, name: string, { command, memoryMiB, labels = {}, ...spec }: PodWish): Promise<KubeObject> {
   const trees = hostTrees();
   await cluster.api.create(PODS, {
     apiVersion: 'v1',
@@ -64,6 +79,7 @@ async function runPod(cluster: Cluster, name: string, { command, labels = {}, ..
           imagePullPolicy: 'Never',
           command,
           env: [{ name: 'PATH', value: trees.path }],
+          resources: memoryMiB === undefined ? {} : { limits: { memory: `${memoryMiB}Mi` } },
           volumeMounts: trees.mounts,
         },
       ],
@@ -119,6 +135,22 @@ describe.skipIf(reason !== null)(`a real cluster${reason === null ? '' : ` (skip
     expect(pod.status.phase).toBe('Failed');
     expect(pod.status.containerStatuses[0].state.terminated).toMatchObject({ exitCode: 7, reason: 'Error', message: 'why\n' });
     expect(pod.spec.nodeName).toBe('node-1');
+  });
+
+  it('shows a container its own memory where Holdfast reads it', async () => {
+    await runPod(cluster, 'reader', { command: [process.execPath, '--input-type=module', '--eval', READ_MEMORY], memoryMiB: 256 });
+    const memory = JSON.parse((await cluster.api.text(`${PODS}/reader/log`)) ?? 'null') as { readonly usedBytes: number };
+    expect(memory).toMatchObject({ limitBytes: 256 * 2 ** 20 });
+    // A running Node, and not what all others have.
+    expect(memory.usedBytes).toBeGreaterThan(2 ** 20);
+    expect(memory.usedBytes).toBeLessThan(256 * 2 ** 20);
+  });
+
+  it(`ends ${IS_ALL_ENDED ? 'all of a container' : 'the one process'} that takes more memory than it may, with this version of control groups`, async () => {
+    const command = ['sh', '-c', `python3 -c "${EAT}"; echo "it ended with $?" > /dev/termination-log; exit 3`];
+    const pod = await runPod(cluster, 'eater', { command, memoryMiB: 64 });
+    const { exitCode, message } = pod.status.containerStatuses[0].state.terminated;
+    expect({ exitCode, message }).toEqual(IS_ALL_ENDED ? { exitCode: 137 } : { exitCode: 3, message: 'it ended with 137\n' });
   });
 
   it('has names for the pods of a headless service, and no way out', async () => {
