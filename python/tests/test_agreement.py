@@ -3,11 +3,10 @@ import unittest
 from unittest import mock
 
 import holdfast
-from fake_supervisor import FakeSupervisor
+from fake_supervisor import FakeSupervisor, hear
 from holdfast import _distributed
 from holdfast._agreement import Agreement, Broken, Channel, Held, same_everywhere
 from holdfast._together import ResumeDisagreement
-from test_run import hear
 
 MS = 1_000_000
 

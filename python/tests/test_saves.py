@@ -1,0 +1,179 @@
+import itertools
+import threading
+import unittest
+from time import monotonic
+
+from fake_supervisor import FakeSupervisor, attach, await_loss, hear
+
+
+def evaluate(seconds):
+    """The trainer does something else for so long at least."""
+    until = monotonic() + seconds
+    while monotonic() < until:
+        pass
+
+
+class Saves(unittest.TestCase):
+    def test_an_error_in_the_block_gives_the_save_up_and_is_raised(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertTrue(run.step(1))
+        with self.assertRaises(OSError), run.save(1):
+            raise OSError("disk full")
+        self.assertEqual(supervisor.expect("failed")["reason"], "OSError: disk full")
+
+    def test_what_is_written_is_marked_on_the_spot_also_when_nobody_listens_any_more(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        for step, goes_away in ((1, False), (2, True)):
+            self.assertTrue(run.step(step))
+            with run.save(step) as folder:
+                mark = folder.parent / (folder.name + ".mark")
+                self.assertFalse(mark.exists())
+                if goes_away:
+                    supervisor.vanish()
+            self.assertTrue(mark.exists())
+
+    def test_what_could_not_be_written_is_not_marked(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertTrue(run.step(1))
+        with self.assertRaises(OSError), run.save(1) as folder:
+            raise OSError("disk full")
+        self.assertFalse((folder.parent / (folder.name + ".mark")).exists())
+
+    def test_another_step_than_the_one_that_was_due_begins_anew(self):
+        supervisor = FakeSupervisor(every_steps=5)
+        run = attach(supervisor)
+        self.assertTrue(run.step(5))
+        with run.save(6):
+            pass
+        self.assertEqual([supervisor.expect("begin")["step"], supervisor.expect("failed")["save"]], [5, "1"])
+        self.assertEqual([supervisor.expect("begin")["step"], supervisor.expect("saved")["save"]], [6, "2"])
+
+    def test_a_save_that_was_due_and_did_not_follow_is_given_back_at_the_next_step(self):
+        for then in (11, 20):
+            supervisor = FakeSupervisor(every_steps=10)
+            run = attach(supervisor)
+            self.assertTrue(run.step(10))
+            self.assertEqual(run.step(then), then == 20)
+            self.assertEqual([supervisor.expect("begin")["step"], supervisor.expect("failed")["save"]], [10, "1"])
+        self.assertEqual(supervisor.expect("begin")["step"], 20)
+        with run.save(20):
+            pass
+        self.assertEqual(supervisor.expect("saved")["save"], "2")
+
+    def test_a_save_that_is_due_while_one_is_written_in_the_background_begins_when_that_is_handed_over(self):
+        supervisor = FakeSupervisor(every_steps=10)
+        run = attach(supervisor)
+        self.assertTrue(run.step(10))
+        block = run.save(10)
+        block.__enter__()
+        block.in_background()
+        writer = threading.Timer(0.05, block.__exit__, (None, None, None))
+        writer.start()
+        self.addCleanup(writer.join)
+        self.assertFalse(run.step(11))
+        self.assertTrue(run.step(20))
+        said = iter(lambda: supervisor.heard.get(timeout=10), None)
+        told = [one["type"] for one in itertools.takewhile(lambda one: one.get("step") != 20 or one["type"] != "begin", said)]
+        self.assertEqual([kind for kind in told if kind != "step"], ["begin", "saved"])
+
+    def test_a_save_that_is_due_while_one_is_written_is_none_when_the_supervisor_goes(self):
+        supervisor = FakeSupervisor(every_steps=10)
+        run = attach(supervisor)
+        self.assertTrue(run.step(10))
+        with self.assertLogs("holdfast", "WARNING"), run.save(10):
+            supervisor.vanish()
+            self.assertFalse(run.step(20))
+            await_loss(run)
+
+    def test_what_a_rank_waits_for_the_others_with_its_folder_in_hand_is_told_apart_from_writing(self):
+        class Slow:
+            every, is_agreeing = 1, False
+
+            def is_due(self, step, is_asked):
+                return False
+
+            def tell_coming(self, step):
+                pass
+
+            def is_for_all(self, step, given):
+                evaluate(0.02)
+                return True
+
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor, RANK="0", WORLD_SIZE="2")
+        run._together = Slow()
+        self.assertTrue(run.step(1))
+        with run.save(1) as folder:
+            (folder / "state").write_text("x")
+        self.assertGreaterEqual(supervisor.expect("saved")["waitedMs"], 20)
+
+    def test_a_rank_that_is_alone_has_waited_for_nobody(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertTrue(run.step(1))
+        with run.save(1):
+            pass
+        self.assertNotIn("waitedMs", supervisor.expect("saved"))
+
+    def test_what_is_done_between_the_step_and_its_save_is_told_apart_from_writing_and_from_standing_still(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertTrue(run.step(1))
+        evaluate(0.02)
+        with run.save(1):
+            pass
+        told = supervisor.expect("saved")
+        self.assertGreaterEqual(told["betweenMs"], 20)
+        self.assertNotIn("stallMs", told)
+
+    def test_what_is_done_between_the_step_and_a_save_in_the_background_is_no_standing_still(self):
+        supervisor = FakeSupervisor(every_steps=1)
+        run = attach(supervisor)
+        self.assertTrue(run.step(1))
+        evaluate(0.02)
+        block = run.save(1)
+        began = monotonic()
+        block.__enter__()
+        block.in_background()
+        stood = (monotonic() - began) * 1000
+        block.__exit__(None, None, None)
+        told = supervisor.expect("saved")
+        self.assertGreaterEqual(told["betweenMs"], 20)
+        self.assertLessEqual(told["stallMs"], stood + 1)
+
+    def test_a_save_that_was_not_due_begins_with_its_folder(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        with run.save(1):
+            pass
+        self.assertNotIn("betweenMs", supervisor.expect("saved"))
+
+    def test_who_finishes_in_the_middle_of_a_save_does_not_wait_for_itself(self):
+        supervisor = FakeSupervisor(every_steps=10)
+        run = attach(supervisor)
+        with run.save(10):
+            run.finish()
+        self.assertEqual([supervisor.expect("finish")["type"], supervisor.expect("saved")["save"]], ["finish", "1"])
+
+    def test_who_finishes_waits_for_what_is_written_in_the_background(self):
+        supervisor = FakeSupervisor(every_steps=10)
+        run = attach(supervisor)
+        block = run.save(10)
+        block.__enter__()
+        block.in_background()
+        writer = threading.Timer(0.05, block.__exit__, (None, None, None))
+        writer.start()
+        self.addCleanup(writer.join)
+        run.finish()
+        said = iter(lambda: supervisor.heard.get(timeout=10)["type"], "finish")
+        self.assertIn("saved", list(said))
+
+    def test_what_is_sealed_is_known(self):
+        supervisor = FakeSupervisor()
+        run = attach(supervisor)
+        self.assertIsNone(run.last_sealed)
+        hear(run, supervisor)
+        self.assertEqual(run.last_sealed, 1_000_000)
