@@ -3,8 +3,8 @@ import { VirtualClock } from '../core/clock.ts';
 import { makeNotice } from '../domain/notice.ts';
 import type { LedgerEvent } from '../ledger/events.ts';
 import { endTrainer, type EndingOptions } from './ending.ts';
-import type { SaveOutcome } from './life.ts';
 import { Notices } from './notices.ts';
+import type { SaveOutcome } from './save-record.ts';
 
 const NOWHERE = { node: null, pressure: [], limits: [] };
 

@@ -7,8 +7,9 @@ import type { TerminationMessage } from '../domain/termination-message.ts';
 import { beside } from './beside.ts';
 import type { Book } from './book.ts';
 import { untilHopeless } from './flush-watch.ts';
-import type { Life, LifeOptions, SaveOutcome } from './life.ts';
+import type { Life, LifeOptions } from './life.ts';
 import { labelOf, type Notices } from './notices.ts';
+import type { SaveOutcome } from './save-record.ts';
 import { tellSuccessor } from './tell-successor.ts';
 import type { Trainer } from './trainer.ts';
 
