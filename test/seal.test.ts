@@ -260,6 +260,29 @@ describe('bad input', () => {
   });
 });
 
+describe('a command that reads every byte', () => {
+  /** The last that was told in bytes. */
+  const bytesTold = async (...args: readonly string[]) => {
+    const { code, stderr } = await runCommand([...args, '--progress=json']);
+    expect(code).toBe(0);
+    const lines = stderr.split('\n').filter((line) => line.startsWith('{'));
+    const updates = lines.map((line) => JSON.parse(line) as { progress: { unit: string } });
+    return updates.map(({ progress }) => progress).findLast(({ unit }) => unit === 'bytes');
+  };
+  it.each<[string, (run: string) => readonly string[], readonly number[]]>([
+    ['ls, of all checkpoints', (run) => ['ls', '--deep', run], [4, 6]],
+    ['prune, of the last good one', (run) => ['prune', '--deep', '--keep=1', run], [6]],
+    ['seal, of one that is sealed already', (run) => ['seal', join(run, 'checkpoint-6')], [6]],
+  ])('tells how far it is: %s', async (_, command, steps) => {
+    using run = trainerRun();
+    const paths = steps.map((step) => join(run.path, `checkpoint-${step}`));
+    const { sealed } = (await json('seal', ...paths)) as { sealed?: readonly { readonly bytes: number }[] };
+    const total = (sealed ?? []).reduce((sum, { bytes }) => sum + bytes, 0);
+    expect(total).toBeGreaterThan(0);
+    expect(await bytesTold(...command(run.path))).toMatchObject({ phase: 'reading', done: total, total });
+  });
+});
+
 describe('a file of a format that nobody knows, with a name that belongs to a known one', () => {
   const NAMES = [
     'model.tar',

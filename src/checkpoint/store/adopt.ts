@@ -8,7 +8,7 @@ import { stepOfName } from '../steps.ts';
 import type { Verdict } from '../verdict.ts';
 import { verifyPaths, type VerifyOptions } from '../verify.ts';
 import { sealFiles } from './checksum-files.ts';
-import { checkFiles, checkSealed } from './check-sealed.ts';
+import { checkFiles, checkSealed, type CheckOptions } from './check-sealed.ts';
 import type { Sealed } from './commit.ts';
 import { rememberSealed, storeFailure } from './last-good-cache.ts';
 import type { Manifest, SealedFile } from './manifest.ts';
@@ -135,7 +135,7 @@ function sealedAt(place: Place, manifest: Manifest): Omit<Adopted, 'wasSealed'> 
 }
 
 /** The seal it has already, when it is of this run and intact. A broken or foreign one is never written over. */
-async function alreadySealed(opened: Store, place: Place, { signal }: AdoptOptions): Promise<Adopted | null> {
+async function alreadySealed(opened: Store, place: Place, options: AdoptOptions): Promise<Adopted | null> {
   const parsed = readManifestFile(opened.fs, place.manifestFile);
   if (parsed === null) return null;
   const hint = 'Remove its manifest, if you are sure that the files are good, and seal it again.';
@@ -150,7 +150,7 @@ async function alreadySealed(opened: Store, place: Place, { signal }: AdoptOptio
     const message = `${printable(place.path)} is sealed as a checkpoint of run ${printable(manifest.run)}, not of ${printable(store.run)}`;
     throw new HoldfastError('RUN_FOREIGN', { message, hint });
   }
-  const checked = await checkSealed(store, { ...place, manifest }, 'deep', signal === undefined ? {} : { signal });
+  const checked = await checkSealed(store, { ...place, manifest }, 'deep', reading(options));
   if (checked.state !== 'good') {
     throw new HoldfastError('CHECKPOINT_NOT_GOOD', { message: `${printable(place.path)} is sealed, but ${checked.reason}`, hint });
   }
@@ -169,6 +169,11 @@ async function sealedByAnother(store: OpenStore, place: Place, options: AdoptOpt
   const adopted = await alreadySealed(store, place, options);
   if (adopted === null) throw changed(place);
   return adopted;
+}
+
+/** What has its seal is read once, and held against that. */
+function reading({ signal, onBytes }: AdoptOptions): CheckOptions {
+  return { ...(signal === undefined ? {} : { signal }), onBytes: (done, total) => onBytes?.('read', done, total) };
 }
 
 const GOOD: Readonly<Record<NonNullable<AdoptOptions['accept']>, readonly Verdict[]>> = {
@@ -207,11 +212,7 @@ const OWN_FOLDER = 'Give every checkpoint a folder of its own, move all of its f
 
 function assertSealable(place: Place, checkpoints: readonly CheckpointReport[], accept: NonNullable<AdoptOptions['accept']>): void {
   const bad = checkpoints.find((one) => !GOOD[accept].includes(isOfNoKnownFormat(one) ? 'UNKNOWN' : one.verdict));
-  if (bad !== undefined) {
-    const why = bad.evidence.find(({ effect }) => !['warning', 'note', 'security'].includes(effect));
-    if (why?.code === 'FILE_NOT_READABLE') throw notReadable(place, why.message);
-    throw notGood(place, `is ${bad.verdict}${why === undefined ? '' : `: ${why.message}`}`, wayOut(bad));
-  }
+  if (bad !== undefined) throw whyBad(place, bad);
   if (checkpoints.length > 1 && accept !== 'anything') {
     const paths = checkpoints.slice(0, 3).map(({ path }) => printable(path));
     const hint = `Give them, one by one or together: holdfast seal ${paths.join(' ')}${checkpoints.length > paths.length ? ' …' : ''}`;
@@ -226,17 +227,23 @@ function assertSealable(place: Place, checkpoints: readonly CheckpointReport[], 
   }
 }
 
+function whyBad(place: Place, bad: CheckpointReport): HoldfastError {
+  const why = bad.evidence.find(({ effect }) => !['warning', 'note', 'security'].includes(effect));
+  if (why?.code === 'FILE_NOT_READABLE') return notReadable(place, why.message);
+  return notGood(place, `is ${bad.verdict}${why === undefined ? '' : `: ${why.message}`}`, wayOut(bad));
+}
+
 function wayOut(bad: CheckpointReport): string {
   if (isOfNoKnownFormat(bad)) return 'If its trainer has a format of its own, seal it all the same with --accept anything.';
   return bad.verdict === 'WEIGHTS_ONLY' ? 'Seal weights on purpose with --accept weights.' : 'holdfast verify --deep tells all about it.';
 }
 
 /** One that was killed on its way into the run comes in whole, or not: every byte is held against the manifest it left. */
-async function finishMove(opened: Store, { place, manifest, still, moved }: BegunMove, { signal }: AdoptOptions): Promise<Adopted> {
+async function finishMove(opened: Store, { place, manifest, still, moved }: BegunMove, options: AdoptOptions): Promise<Adopted> {
   const store = openForWriting(opened);
   for (const [root, files] of [[place.root, still] as const, [store.path, moved] as const]) {
     const part = { name: place.name, root, manifest: { ...manifest, files } };
-    const problem = await checkFiles(store, part, signal === undefined ? {} : { signal });
+    const problem = await checkFiles(store, part, reading(options));
     if (problem === null) continue;
     throw new HoldfastError('CHECKPOINT_NOT_GOOD', {
       message: `${printable(place.path)} was on its way into the run, but ${problem.reason}`,

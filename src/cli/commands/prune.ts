@@ -49,6 +49,7 @@ export const prune = defineCommand({
       retention: { last: keep ?? 1, every, withinMs: within },
       level: values.deep ? 'deep' : 'auto',
       isDryRun: values['dry-run'],
+      onProgress: (progress) => output.progress.update(progress),
     });
     for (const line of skippedLines(report.skipped)) output.note(line);
     if (output.json) output.printJson(report);

@@ -119,16 +119,22 @@ interface Looked {
 async function lookAtEach(store: Store, all: readonly SealedCheckpoint[], options: ListOptions): Promise<readonly Looked[]> {
   const { signal, onProgress } = options;
   const looked: Looked[] = [];
-  let files = 0;
+  const isDeep = options.level === 'deep';
+  const total = all.reduce((sum, one) => sum + bytesOf(one), 0);
+  let [files, read] = [0, 0];
   for (const [index, checkpoint] of all.entries()) {
-    onProgress({ phase: 'checking', done: index, total: all.length, unit: 'checkpoints', current: checkpoint.name });
+    const current = checkpoint.name;
+    const before = read;
+    const onBytes = (done: number): void => onProgress({ phase: 'reading', done: before + done, total, unit: 'bytes', current });
+    if (!isDeep) onProgress({ phase: 'checking', done: index, total: all.length, unit: 'checkpoints', current });
     await nextTurn();
     signal.throwIfAborted();
     // One that `resume` would look at is looked at like that.
     const isOlder = looked.some(({ checked }) => checked.state === 'good');
     files += checkpoint.manifest.files.length;
     const level = options.level === 'quick' && isOlder && files > MOST_FILES ? 'seal' : options.level;
-    looked.push({ checkpoint, checked: await checkSealed(store, checkpoint, level, { signal }) });
+    looked.push({ checkpoint, checked: await checkSealed(store, checkpoint, level, { signal, ...(isDeep ? { onBytes } : {}) }) });
+    read += bytesOf(checkpoint);
   }
   return looked;
 }

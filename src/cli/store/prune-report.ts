@@ -3,6 +3,7 @@ import { bytesOf, prune } from '../../checkpoint/store/prune.ts';
 import type { KeepReason, Retention } from '../../checkpoint/store/retention.ts';
 import { openExistingRun, readExistingRun } from '../../checkpoint/store/store.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { ProgressUpdate } from '../output/progress.ts';
 
 interface PruneOptions {
   readonly clock: Clock;
@@ -10,6 +11,7 @@ interface PruneOptions {
   readonly retention: Retention;
   readonly level: 'auto' | 'deep';
   readonly isDryRun: boolean;
+  readonly onProgress: (update: ProgressUpdate) => void;
 }
 
 interface Row {
@@ -34,9 +36,12 @@ export interface PruneReport {
 }
 
 export async function pruneReport(path: string, options: PruneOptions): Promise<PruneReport> {
-  const { clock, signal, retention, level, isDryRun } = options;
+  const { clock, signal, retention, level, isDryRun, onProgress } = options;
   const store = isDryRun ? readExistingRun(path, { clock }) : openExistingRun(path, { clock });
-  const pruned = await prune(store, { retention, level, isDryRun, signal });
+  const pruned = await prune(store, {
+    ...{ retention, level, isDryRun, signal },
+    onBytes: (done, total, name) => onProgress({ phase: 'reading', done, total, unit: 'bytes', current: name }),
+  });
   const row = (checkpoint: (typeof pruned.removed)[number]): Row => ({
     path: checkpoint.path,
     step: checkpoint.manifest.step,
