@@ -6,7 +6,7 @@
         train_one_step()
         if run.step(step, loss=loss):        # true when a save is due
             with run.save(step) as folder:   # leaving the block hands it over
-                torch.save(state, folder / "state.pt")
+                torch.save(state, folder / "state.pt")   # several ranks: f"state-{rank}.pt"
     run.finish()
 
 Standard library only. Under ``holdfast run`` it speaks with the supervisor; without it nothing happens.

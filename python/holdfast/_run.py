@@ -335,7 +335,7 @@ class Run:
         if reply.get("type") == "folder":
             # Whatever was asked for before this answer, it is this save.
             self._asked = None
-            return Grant(step, str(reply["save"]), Path(str(reply["path"])), reply.get("mark"))
+            return Grant(step, str(reply["save"]), Path(str(reply["path"])), reply.get("mark"), reply.get("names"))
         log.warning("no save at step %d: %s", step, reply.get("reason"))
         return None
 

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Type
 
 from ._connection import Gone
+from ._written import Written
 
 if TYPE_CHECKING:
     from ._run import Run
@@ -22,7 +23,7 @@ log = logging.getLogger("holdfast")
 class Grant:
     """A folder that the supervisor has given for one save."""
 
-    def __init__(self, step: int, save: str, path: Path, mark: Optional[str]) -> None:
+    def __init__(self, step: int, save: str, path: Path, mark: Optional[str], names: Optional[str] = None) -> None:
         self.step = step
         self.save = save
         self.path = path
@@ -30,6 +31,9 @@ class Grant:
         self.waited = 0.0
         self.between: Optional[float] = None
         self._mark = mark
+        # Where to leave the names of what this rank has written, and what is known of them.
+        self._names = names
+        self._written: Optional[Written] = None
 
     def may_write(self) -> None:
         """All other ranks were given a folder too: the time until now was spent on waiting for them, and says nothing about how fast this one writes."""
@@ -45,10 +49,24 @@ class Grant:
         """True when it is in memory, and is let go of there once it is sealed."""
         return self._mark is not None
 
+    def begin(self) -> None:
+        """From now on it is written."""
+        if self._names is not None:
+            # A save without its names is one all the same.
+            with contextlib.suppress(Exception):
+                self._written = Written(self.path)
+
+    def end(self) -> None:
+        if self._written is not None:
+            self._written.stop()
+
     def leave_mark(self) -> None:
-        """Says on the spot that all is written: whoever finds the folder may keep it, also when nobody hears our word."""
-        if self._mark is not None:
-            with contextlib.suppress(OSError):
+        """Says on the spot that all is written, and what: whoever finds the folder may keep it, also when nobody hears our word."""
+        with contextlib.suppress(OSError):
+            if self._written is not None and self._names is not None:
+                self._written.tell(self._names)
+        with contextlib.suppress(OSError):
+            if self._mark is not None:
                 Path(self._mark).touch()
 
 
@@ -87,6 +105,7 @@ class SaveBlock:
     def __enter__(self) -> Path:
         self._grant = self._run._take_grant(self.step)
         if self._grant is not None:
+            self._grant.begin()
             return self._grant.path
         log.warning("step %d is saved into a temporary folder that is thrown away: nobody keeps it", self.step)
         self._temporary = Path(tempfile.mkdtemp(prefix="holdfast-unkept-"))
@@ -129,6 +148,7 @@ class SaveBlock:
         if grant.between is not None:
             message["betweenMs"] = round(grant.between * 1000, 1)
         try:
+            grant.end()
             # Before it is told: this rank's own failure has the folder taken away too.
             is_taken_away = isinstance(error, Exception) and not grant.path.exists()
             if kind is None:

@@ -5,6 +5,7 @@ import { HoldfastError, toError } from '../core/errors.ts';
 import type { OpenedSave, SaveWay } from './save-way.ts';
 import type { Rank } from './sdk/server.ts';
 import type { SealedSave, SealPhases } from './sealing/messages.ts';
+import { namesOf } from './sealing/one-writer.ts';
 import type { Sealer } from './sealing/sealer.ts';
 import { dropImage, hasHandedOver, markOf } from './staging/image.ts';
 
@@ -332,7 +333,8 @@ export class SaveDesk {
       const { image } = save;
       for (const rank of all) {
         const mark = image === undefined ? null : markOf(image, rank.rank);
-        rank.send({ type: 'folder', step, save: save.save, path: image?.data ?? save.data, mark });
+        const names = save.worldSize === 1 ? null : namesOf(image?.folder ?? save.folder, rank.rank);
+        rank.send({ type: 'folder', step, save: save.save, path: image?.data ?? save.data, mark, names });
       }
     } catch (thrown) {
       if (this.#state === state) this.#drop(state, toError(thrown));

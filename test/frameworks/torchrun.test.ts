@@ -15,9 +15,9 @@ const ENDLESS = 1_000_000;
 const startRun = supervisedRuns();
 let torchrun: string;
 
-function start(dir: string, steps: number, args: readonly string[]): Supervised {
+function start(dir: string, steps: number, args: readonly string[], env: Readonly<Record<string, string>> = {}): Supervised {
   const command = [torchrun, '--standalone', `--nproc-per-node=${RANKS}`, DDP_TRAINER, String(steps)];
-  return startRun({ args: ['--dir', dir, ...args], command, env: TORCHRUN_ENV });
+  return startRun({ args: ['--dir', dir, ...args], command, env: { ...TORCHRUN_ENV, ...env } });
 }
 
 /** What the ranks of a run print at its end: the checksum of their weights. */
@@ -56,6 +56,15 @@ describe('data-parallel training under a real torchrun', () => {
     for (let rank = 0; rank < RANKS; rank++) await second.line(new RegExp(`^start ${rank} ${step + 1} `));
     const twin = start(join(folder.path, 'twin'), total, ['--every', '1h']);
     expect(await weightsOf(second)).toEqual(await weightsOf(twin));
+  });
+
+  it('in which every rank saves under the same name is told so at its first save, which is not sealed, and trains on', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const run = start(dir, 150, ['--every', '100steps'], { EACH_WRITES: '1' });
+    await weightsOf(run);
+    expect((await run.ended).stderr).toMatch(/SAVE_MIXED: state\.pt was written by rank [01] and by rank [01]/);
+    expect(sealedSteps(dir)).toEqual([]);
   });
 
   it('whose launcher is killed starts again from the last good step, its ranks ended first', async () => {

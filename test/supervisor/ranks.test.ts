@@ -75,6 +75,22 @@ describe('all ranks of a node under one supervisor', () => {
     expect(stderr.match(/\d of 3 ranks attached.*/g)).toEqual(['1 of 3 ranks attached here: step 40 will hold nothing of the others']);
   });
 
+  it('that write the same file are told so, and what is mixed is never sealed: they train on', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const env = { SAME_NAMES: '1' };
+    const { code, stdout, stderr } = await new Supervised({ args: ['--dir', dir, '--every', '40steps'], command: trainer(100), env }).ended;
+    expect([code, finishedLines(stdout)]).toEqual([0, finishedAfter(100)]);
+    expect(stderr).toMatch(/SAVE_MIXED: state\.json was written by rank \d and by rank \d/);
+    expect(stderr).toContain('f"state-{rank}.pt"');
+    expect(readdirSync(dir).filter((name) => name.startsWith('step-'))).toEqual([]);
+    const ends = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'save-ended' ? [event] : []));
+    expect(ends.map(({ step, outcome }) => [step, outcome])).toEqual([
+      [40, 'failed'],
+      [80, 'failed'],
+    ]);
+  });
+
   it('train on when one of them cannot write its part of a save: the others outlive that its folder is taken away, and the next save is one', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');

@@ -8,6 +8,7 @@ import { lastGood } from '../../checkpoint/store/last-good.ts';
 import { beginSave, type Save } from '../../checkpoint/store/save.ts';
 import { openRun, type OpenStore, type World } from '../../checkpoint/store/store.ts';
 import type { SealedSave } from '../sealing/messages.ts';
+import { namesOf } from '../sealing/one-writer.ts';
 import { sealTogether, type SharedWork } from './seal-together.ts';
 
 const WORLD = 4;
@@ -68,6 +69,19 @@ describe('a save of several nodes', { timeout: 60_000 }, () => {
     expect(checkpoint?.manifest).toMatchObject({ step: 7, worldSize: WORLD });
     expect(checkpoint?.manifest.receipts.map(({ rank }) => rank)).toEqual([0, 1, 2, 3]);
     expect(readFileSync(join(sealed[0].path, 'rank-3.json'), 'utf8')).toBe('state of 3');
+  });
+
+  it('in which ranks of two nodes have written the same file is sealed by none of them', async () => {
+    using folder = tempFolder();
+    const [first, second] = await makeNodes(folder.path);
+    writeFileSync(join(first.save.data, 'state.pt'), 'of whom?');
+    for (const rank of [0, 2]) writeFileSync(namesOf(first.save.folder, rank), JSON.stringify(['state.pt']));
+    const sealed = await Promise.allSettled([first.seal(), second.seal()]);
+    expect(sealed).toMatchObject([
+      { status: 'rejected', reason: { code: 'SAVE_MIXED' } },
+      { status: 'rejected', reason: { code: 'SAVE_INCOMPLETE' } },
+    ]);
+    expect((await lastGood(first.store)).checkpoint).toBeNull();
   });
 
   it('is told on another node only when its name is durable there too', async () => {

@@ -10,6 +10,7 @@ import { isCode, isDiskError } from '../../checkpoint/store/store-error.ts';
 import { walkFiles } from '../../checkpoint/store/walk-files.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import type { SealedSave } from '../sealing/messages.ts';
+import { assertOneWriterEach } from '../sealing/one-writer.ts';
 import { vouchingRank } from './share-files.ts';
 import { until } from './until.ts';
 
@@ -52,6 +53,8 @@ export async function sealTogether(store: OpenStore, work: SharedWork, options: 
   let sealed: Found;
   try {
     await agreeOnFiles(store, work, options.signal);
+    // Once for all of them: where it gives the save up, the others find it gone.
+    if (nodeRank === 0) assertOneWriterEach(store.fs, save);
     await leaveReceipts(store, work, options);
     checksummedMs = clock.monotonic();
     const wait = { clock, boundMs: work.boundMs, signal: options.signal };

@@ -71,8 +71,18 @@ export type ToRank =
   | { readonly type: 'save'; readonly why: SaveReason; readonly at: number | null }
   /** The save that was asked for is not wanted any more. */
   | { readonly type: 'relax' }
-  /** `mark`: a file to make when all is written, so that it can be kept also when the supervisor does not hear of it; null: none. */
-  | { readonly type: 'folder'; readonly step: number; readonly save: string; readonly path: string; readonly mark: string | null }
+  /**
+   * `mark`: a file to make when all is written, so that it can be kept also when the supervisor does not hear of it; null: none. `names`: a file for
+   * the names of what this rank has written, made before; null: nobody else writes there.
+   */
+  | {
+      readonly type: 'folder';
+      readonly step: number;
+      readonly save: string;
+      readonly path: string;
+      readonly mark: string | null;
+      readonly names: string | null;
+    }
   | { readonly type: 'refused'; readonly step: number; readonly code: string; readonly reason: string }
   /** The answer to `reserve`: a folder in memory; null: there is none, and why. */
   | { readonly type: 'reserved'; readonly path: string | null; readonly reason: string | null }

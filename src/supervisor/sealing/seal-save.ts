@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { EarlyChecksums } from '../../checkpoint/store/early-checksums.ts';
 import { commitSave } from '../../checkpoint/store/commit.ts';
 import { abandonSave, type Save, whyLost, writeReceipt } from '../../checkpoint/store/save.ts';
@@ -7,6 +8,7 @@ import { walkFiles } from '../../checkpoint/store/walk-files.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { copyImage } from '../staging/copy-image.ts';
 import type { SealedSave, Work } from './messages.ts';
+import { assertOneWriterEach } from './one-writer.ts';
 
 export interface SealOptions {
   readonly signal: AbortSignal;
@@ -29,6 +31,8 @@ export async function sealSave(
   const startedMs = clock.monotonic();
   let copiedMs: number | null = null;
   try {
+    // Of a single rank nothing can be mixed, and it leaves no names.
+    if (save.worldSize > 1) assertOneWriterEach(fs, { folder: image === null ? save.folder : dirname(image), data: image ?? save.data });
     const early = image === null ? null : await copyImage(fs, image, save.data, { signal, onBytes });
     if (early !== null) copiedMs = clock.monotonic();
     await writeReceipts(store, save, { signal, onBytes, early });

@@ -1,6 +1,7 @@
 """Several ranks that step together, as under a launcher: the first process starts them, passes SIGTERM on and fails when one of them does.
 
-Arguments: how many ranks, how many steps; and, where other nodes have more ranks, the first of these and how many there are in all. Every rank writes a file of its own into each checkpoint, with its step in it.
+Arguments: how many ranks, how many steps; and, where other nodes have more ranks, the first of these and how many there are in all. Every rank writes a file of its own into each checkpoint, with its step in it;
+with SAME_NAMES in the environment all of them write the same one.
 """
 
 import json
@@ -22,7 +23,8 @@ def rank_main(rank, barrier):
 
     run = holdfast.attach()
     state = {"rank": rank, "step": -1, "sum": 0}
-    start = run.resume(lambda folder: state.update(json.loads((folder / f"rank-{rank}.json").read_text())))
+    name = "state.json" if "SAME_NAMES" in os.environ else f"rank-{rank}.json"
+    start = run.resume(lambda folder: state.update(json.loads((folder / name).read_text())))
     print("start", rank, start, os.getpid(), flush=True)
     for step in range(start, TOTAL):
         # What a collective does: no rank is ever more than a step ahead.
@@ -31,7 +33,7 @@ def rank_main(rank, barrier):
         state.update(step=step, sum=state["sum"] + step * (rank + 1))
         if run.step(step):
             with run.save(step) as folder:
-                (folder / f"rank-{rank}.json").write_text(json.dumps(state))
+                (folder / name).write_text(json.dumps(state))
         if rank == FIRST and step == start + 5:
             print("ready", flush=True)
     run.finish()

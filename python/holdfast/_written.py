@@ -1,0 +1,103 @@
+"""Which files of a save this rank has made.
+
+All ranks write into one folder. Two of them that make a file of the same name leave a mixture, or what one of them wrote alone, and either loads
+without an error: the supervisor holds the names against each other before anything is sealed.
+
+Python tells of every file that it opens, renames or links. ``torch.save`` and safetensors open theirs past it, and are heard where they begin. What
+other libraries open past Python, and what other processes write, is not known.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, Callable, Optional, Set, Tuple
+
+_MOST = 100_000
+"""More names than this are not told."""
+_PAST_PYTHON = (
+    ("torch.serialization", "_open_zipfile_writer", 0),
+    ("safetensors.torch", "serialize_file", 1),
+    ("safetensors.numpy", "serialize_file", 1),
+)
+"""Functions that write a file by other means: where they are, and which argument is its path."""
+
+_current: Optional[Written] = None
+"""A process writes one save at a time."""
+_is_listening = False
+
+
+class Written:
+    """The names that are made below a folder, from now on until :meth:`stop`."""
+
+    def __init__(self, folder: Path) -> None:
+        global _current
+        # Whoever resolves the links in a path writes there too.
+        self._roots = tuple({os.path.join(root, "") for root in (os.path.abspath(folder), os.path.realpath(folder))})
+        self.names: Set[str] = set()
+        _listen()
+        _current = self
+
+    def stop(self) -> None:
+        global _current
+        if _current is self:
+            _current = None
+
+    def note(self, path: Any) -> None:
+        if not isinstance(path, (str, bytes, os.PathLike)) or len(self.names) >= _MOST:
+            return
+        whole = os.path.abspath(os.fsdecode(path))
+        for root in self._roots:
+            if whole.startswith(root):
+                self.names.add(whole[len(root) :])
+                return
+
+    def tell(self, file: str) -> None:
+        """Leaves the names in this file, all of them or none."""
+        begun = f"{file}.tmp"
+        Path(begun).write_text(json.dumps(sorted(self.names)))
+        os.replace(begun, file)
+
+
+def _listen() -> None:
+    """What was imported since the last save is found now."""
+    global _is_listening
+    if not _is_listening:
+        sys.addaudithook(_hear)
+        _is_listening = True
+    for module, name, place in _PAST_PYTHON:
+        found = sys.modules.get(module)
+        function = getattr(found, name, None)
+        if function is not None and not hasattr(function, "_holdfast_tells"):
+            setattr(found, name, _telling(function, place))
+
+
+def _hear(event: str, args: Tuple[Any, ...]) -> None:
+    """Nothing that goes wrong here may keep a file from being opened."""
+    written = _current
+    if written is None:
+        return
+    try:
+        if event == "open":
+            # One that is appended to, or changed in place, is shared on purpose.
+            if args[2] & (os.O_TRUNC | os.O_EXCL):
+                written.note(args[0])
+        elif event in ("os.rename", "os.link"):
+            written.note(args[1])
+    except Exception:
+        return
+
+
+def _telling(function: Callable[..., Any], place: int) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def tells(*args: Any, **more: Any) -> Any:
+        written = _current
+        if written is not None and len(args) > place:
+            written.note(args[place])
+        return function(*args, **more)
+
+    tells._holdfast_tells = True  # type: ignore[attr-defined]
+    return tells
