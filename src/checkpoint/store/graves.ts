@@ -107,7 +107,10 @@ async function followTo(store: Store, name: string, orphans: Orphans, options: C
   try {
     fs.fsyncFolder(trash);
     fs.fsyncFolder(path);
-    return await takeOrphans(store, at.store(path, 'trash', name), orphans, options);
+    const grave = at.store(path, 'trash', name);
+    const outcome = await takeOrphans(store, grave, orphans, options);
+    if (outcome === 'another') giveBack(store, grave);
+    return outcome === 'taken';
   } catch (thrown) {
     throw storeError(thrown, 'empty', trash);
   }

@@ -5,7 +5,7 @@ import { killedAfterRenames } from '../../../test/crash/killed-after.ts';
 import { sealFilesBeside, testRun, type TestRun } from '../../../test/support/sealed-run.ts';
 import { adopt } from './adopt.ts';
 import { startAttempt } from './attempt.ts';
-import { realFs } from './durable-fs.ts';
+import { type DurableFs, realFs } from './durable-fs.ts';
 import { emptyTrash } from './graves.ts';
 import { lastGood } from './last-good.ts';
 import { prune } from './prune.ts';
@@ -88,6 +88,39 @@ describe('a prune of a single file that was killed half-way', () => {
     await prune(sealed.store, { retention: { ...RETENTION, last: 2 } });
     expect((await lastGood(sealed.store, { level: 'deep' })).checkpoint?.name).toBe('m1.dat');
     expect(trashOf(sealed)).toEqual([]);
+  });
+});
+
+describe('a file that another puts in the place of one that a killed prune has left', () => {
+  /** Somebody replaces the file right before it is taken along; and, where it is, again right after that. */
+  function replacing(run: TestRun, isAgain: boolean): DurableFs {
+    return {
+      ...realFs,
+      rename(from, to) {
+        const isTaken = from === join(run.path, 'm1.dat');
+        if (isTaken) writeFileSync(from, 'the first that is new');
+        realFs.rename(from, to);
+        if (isTaken && isAgain) writeFileSync(from, 'the second');
+      },
+    };
+  }
+
+  it('comes back', async () => {
+    using run = await runOfFiles();
+    await pruneKilled(run);
+    await prune({ ...run.store, fs: replacing(run, false) }, { retention: RETENTION });
+    expect(readFileSync(join(run.path, 'm1.dat'), 'utf8')).toBe('the first that is new');
+  });
+
+  it('comes back over nothing, and is kept until then', async () => {
+    using run = await runOfFiles();
+    await pruneKilled(run);
+    await prune({ ...run.store, fs: replacing(run, true) }, { retention: RETENTION });
+    for (const _ of [1, 2]) {
+      expect(readFileSync(join(run.path, 'm1.dat'), 'utf8')).toBe('the second');
+      expect(readFileSync(join(run.path, '.holdfast/trash', trashOf(run)[0] ?? '', 'm1.dat'), 'utf8')).toBe('the first that is new');
+      await prune(run.store, { retention: RETENTION });
+    }
   });
 });
 

@@ -4,6 +4,7 @@ import type { EntryStat } from './durable-fs.ts';
 import type { Manifest, SealedFile } from './manifest.ts';
 import { moveIfThere } from './move-out.ts';
 import { type FoundSeal, readSeals } from './read-seals.ts';
+import { renameIfFree } from './rename-if-free.ts';
 import type { Store } from './store.ts';
 
 /**
@@ -42,22 +43,28 @@ function isSealedAnew({ fs, path }: Store, { manifestFile }: FoundSeal): boolean
 }
 
 /**
- * Takes along to the grave what is, byte for byte, what was to be deleted; nothing else. False when something could not be read: then nobody
- * knows yet.
+ * Takes along to the grave what is, byte for byte, what was to be deleted; nothing else. `unknown` when something could not be read: then nobody knows yet.
+ * `another` when a file of somebody else has come along in that very moment, and cannot go back, because its name is taken again.
  */
-export async function takeOrphans(store: Store, grave: string, orphans: Orphans, options: CheckOptions): Promise<boolean> {
+export async function takeOrphans(
+  store: Store,
+  grave: string,
+  orphans: Orphans,
+  options: CheckOptions,
+): Promise<'taken' | 'unknown' | 'another'> {
   const { fs, path } = store;
   const { seal, manifest } = orphans;
-  let isKnown = true;
+  let outcome: 'taken' | 'unknown' = 'taken';
   for (const file of orphans.files) {
     const [from, to] = [join(path, file.path), join(grave, file.path)];
     const before = fs.stat(from);
     const problem = await checkFiles(store, { name: seal.name, root: path, manifest: { ...manifest, files: [file] } }, options);
-    if (problem?.state === 'unreadable') isKnown = false;
+    if (problem?.state === 'unreadable') outcome = 'unknown';
     if (problem !== null || isSealedAnew(store, seal)) continue;
     if (!moveIfThere(store, from, to)) continue;
     // Somebody may have put another one there, or sealed it, in the meantime.
-    if (JSON.stringify(before) !== JSON.stringify(fs.stat(to)) || isSealedAnew(store, seal)) fs.rename(to, from);
+    const isAnother = JSON.stringify(before) !== JSON.stringify(fs.stat(to)) || isSealedAnew(store, seal);
+    if (isAnother && !renameIfFree(fs, to, from)) return 'another';
   }
-  return isKnown;
+  return outcome;
 }
