@@ -51,10 +51,10 @@ export type OptionValues<Table extends OptionTable> = {
 
 /** What a command takes besides options. */
 export interface Operand {
-  /** As shown in the usage line: `PATH`. */
+  /** As shown in the usage line: `PATH`; of two both, `RUN URL`. */
   readonly name: string;
   readonly description: string;
-  readonly count: 'one' | 'optional' | 'many';
+  readonly count: 'one' | 'optional' | 'two' | 'many';
   /** What a shell offers: paths, a fixed list, the names of commands and a few more, or the lines that a holdfast command line prints. */
   readonly complete:
     | 'paths'

@@ -97,6 +97,8 @@ describe('checkOperands', () => {
     ['one where one is needed', ['a'], 'one', true],
     ['two where one is needed', ['a', 'b'], 'one', false],
     ['none where one may be', [], 'optional', true],
+    ['two where two are needed', ['a', 'b'], 'two', true],
+    ['three where two are needed', ['a', 'b', 'c'], 'two', false],
     ['none where many are needed', [], 'many', false],
     ['three where many are taken', ['a', 'b', 'c'], 'many', true],
   ] as const)('%s', (_, operands, count, fine) => {

@@ -94,9 +94,11 @@ function unknownOption({ name, rawName }: OptionToken, table: OptionTable): Hold
   return usage(`unknown option ${shown}`, 'a path that begins with a dash goes after --');
 }
 
+const MOST: Readonly<Record<Operand['count'], number>> = { one: 1, optional: 1, two: 2, many: Infinity };
+
 /** Holds the operands against what the command takes. */
 export function checkOperands(operands: readonly string[], operand: Operand | null): void {
-  const most = operand === null ? 0 : operand.count === 'many' ? Infinity : 1;
+  const most = operand === null ? 0 : MOST[operand.count];
   if (operands.length > most) throw usage(`"${excerpt(operands[most] ?? '', 40)}" is one argument too many`);
   if (operand !== null && operand.count !== 'optional' && operands.length === 0) {
     throw usage(`${operand.name} is missing: ${operand.description}`);

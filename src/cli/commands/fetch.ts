@@ -11,7 +11,7 @@ export const fetch = defineCommand({
   operand: {
     name: 'URL DIR',
     description: 'The address that was given to ship, and the folder of a run to put the checkpoint in; it is made when it is not there',
-    count: 'many',
+    count: 'two',
     complete: 'paths',
   },
   options: {

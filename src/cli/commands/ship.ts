@@ -11,7 +11,7 @@ export const ship = defineCommand({
   operand: {
     name: 'RUN URL',
     description: 'The folder of the run, and where to: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or file:///FOLDER, a prefix for each run',
-    count: 'many',
+    count: 'two',
     complete: 'paths',
   },
   options: {

@@ -56,7 +56,7 @@ function describeValue(name: string, option: Option): CompletedOption['value'] {
 function describeOperand(operand: Operand | null, entries: readonly CommandEntry[]): CompletedOperand {
   if (operand === null) return { kind: 'none' };
   const { complete } = operand;
-  if (complete === 'paths') return { kind: 'paths', many: operand.count === 'many' };
+  if (complete === 'paths') return { kind: 'paths', many: operand.count === 'many' || operand.count === 'two' };
   if ('commandsAnd' in complete) return { kind: 'words', words: [...entries.map(({ name }) => name), ...complete.commandsAnd] };
   return 'words' in complete ? { kind: 'words', words: complete.words } : { kind: 'lines', line: complete.lines };
 }
