@@ -52,6 +52,10 @@ interface Job {
   readonly spec: { readonly podFailurePolicy: unknown; readonly template: { readonly spec: PodSpec } };
 }
 
+interface CronJob {
+  readonly spec: { readonly concurrencyPolicy: string; readonly jobTemplate: { readonly spec: Job['spec'] } };
+}
+
 interface IndexedJob {
   readonly metadata: { readonly name: string };
   readonly spec: {
@@ -236,4 +240,34 @@ describe('torchrun as an indexed Job', () => {
     expect(template.spec.subdomain).toBe(service.metadata.name);
     expect(command).toContain(`--master-addr=${job.metadata.name}-0.${service.metadata.name}`);
   });
+});
+
+/** A Job without what makes its runs several: their folders, and the variable that names one. */
+function withoutRuns(spec: Job['spec']): unknown {
+  const container = onlyContainer(spec.template.spec);
+  const command = container.command.map((word) => word.replace(/^--dir=.*$/, '--dir'));
+  const env = container.env?.filter(({ name }) => name !== 'JOB_NAME');
+  return { ...spec, template: { spec: { ...spec.template.spec, containers: [{ ...container, command, env }] } } };
+}
+
+const dirOf = ({ template }: Job['spec']): string | null => optionsOf(onlyContainer(template.spec)).values.dir;
+
+it('stdlib as a CronJob is its Job, with a run of its own for each, and leaves one that is late alone', () => {
+  const { spec } = read('cronjob/stdlib.yaml') as CronJob;
+  expect(spec.concurrencyPolicy).toBe('Forbid');
+  expect(withoutRuns(spec.jobTemplate.spec)).toEqual(withoutRuns(jobOf('stdlib').spec));
+  expect(dirOf(spec.jobTemplate.spec)).toBe('/runs/$(JOB_NAME)');
+});
+
+it('stdlib as an indexed Job is its Job, with a run, and a limit of errors, of its own for each index', () => {
+  const { spec } = read('indexed/stdlib.yaml') as Job;
+  const { completionMode, completions, parallelism, backoffLimitPerIndex, podFailurePolicy, ...rest } = withoutRuns(spec) as Job['spec'] &
+    Readonly<Record<string, unknown>>;
+  expect({ completionMode, completions, parallelism }).toEqual({ completionMode: 'Indexed', completions: 4, parallelism: 2 });
+  const single = withoutRuns(jobOf('stdlib').spec) as Job['spec'] & Readonly<Record<string, unknown>>;
+  expect({ ...rest, podFailurePolicy, backoffLimit: backoffLimitPerIndex }).toEqual({
+    ...single,
+    podFailurePolicy: JSON.parse(JSON.stringify(single.podFailurePolicy).replace('FailJob', 'FailIndex')) as unknown,
+  });
+  expect(dirOf(spec)).toBe('/runs/many-$(JOB_COMPLETION_INDEX)');
 });

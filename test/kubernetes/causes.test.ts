@@ -4,9 +4,10 @@ import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { whyNoCluster } from './cluster/facility.ts';
 import type { NodeOptions } from './cluster/options.ts';
 import { API_CAUSES } from './scenario/api-causes.ts';
-import { interruptedRun } from './scenario/interrupted-run.ts';
-import { expectControl, expectGrace, expectSupervised, settled } from './scenario/judgement.ts';
-import { KUBELET_CAUSES } from './scenario/kubelet-causes.ts';
+import { HELD_IMAGE, provideForJobs } from './scenario/example.ts';
+import { type Outcome, interruptedRun } from './scenario/interrupted-run.ts';
+import { expectGrace, expectOutcome, settled } from './scenario/judgement.ts';
+import { KUBELET_CAUSES, SHUTDOWN_SECONDS } from './scenario/kubelet-causes.ts';
 import { Lanes } from './scenario/lanes.ts';
 import { measuredGrace } from './scenario/measured-grace.ts';
 import { type Recorded, writeNotesWhenAsked } from './scenario/notes.ts';
@@ -18,17 +19,18 @@ const reason = whyNoCluster();
 const CAUSES = [...API_CAUSES, ...KUBELET_CAUSES];
 const REJECTED = 'its pod comes to a node under disk pressure (rejected)';
 /** Well below what is free; a filled disk is well above. */
-const EVICTION = { 'nodefs.available': '300Mi', 'imagefs.available': '100Mi' };
+const EVICTION = { 'nodefs.available': '500Mi', 'imagefs.available': '60Mi' };
 /** Causes at the same time, each with nodes of its own: they mostly wait. One processor has enough with one. */
 const LANES = availableParallelism() === 1 ? [1] : [1, 2];
-const poolOf = (manner: Manner, lane: number): string => `${manner}-${lane}`;
-const nodeOf = (manner: Manner, lane: number): NodeOptions => ({
-  diskMiB: 1200,
+type Pool = 'control' | 'supervised' | 'stubborn';
+const poolOf = (pool: Pool, lane: number): string => `${pool}-${lane}`;
+const nodeOf = (pool: Pool, lane: number): NodeOptions => ({
+  diskMiB: 1600,
   resources: { [GPU]: 1 },
-  labels: { [POOL]: poolOf(manner, lane) },
+  labels: { [POOL]: poolOf(pool, lane) },
   evictionHard: EVICTION,
   // Where it is waited for to the end, less than the pod's own.
-  shutdownGraceSeconds: manner === 'stubborn' ? 8 : 30,
+  shutdownGraceSeconds: pool === 'stubborn' ? 8 : SHUTDOWN_SECONDS,
   // How full an emptyDir is: by itself a kubelet looks once a minute.
   kubelet: { volumeStatsAggPeriod: '2s' },
 });
@@ -41,9 +43,10 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
 
   beforeAll(async () => {
     const nodes = LANES.flatMap((lane) =>
-      (['bare', 'bare', 'holdfast', 'holdfast', 'stubborn'] as const).map((manner) => nodeOf(manner, lane)),
+      (['control', 'control', 'supervised', 'supervised', 'stubborn'] as const).map((pool) => nodeOf(pool, lane)),
     );
-    [twin, cluster] = await Promise.all([uninterrupted(), startCluster({ nodes })]);
+    [twin, cluster] = await Promise.all([uninterrupted(), startCluster({ nodes, images: [HELD_IMAGE] })]);
+    await provideForJobs(cluster);
   });
   afterAll(async () => {
     const rows = [...CAUSES.map(({ title }) => title), REJECTED].flatMap((title) => recorded.get(title) ?? []);
@@ -54,19 +57,26 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
   it.concurrent.for(CAUSES.map((cause) => [cause.title, cause] as const))(
     '%s: under `holdfast run` it is never called complete before it is, and ends like one that was left alone',
     async ([title, cause]) => {
-      const [bare, supervised, grace] = await lanes.use((lane) =>
+      const { forms, otherControls = [] } = cause;
+      /** One after the other, on the same nodes. */
+      const interrupted = async (manners: readonly Manner[], pool: string): Promise<readonly (readonly [Manner, Outcome])[]> => {
+        const outcomes: (readonly [Manner, Outcome])[] = [];
+        for (const manner of manners) outcomes.push([manner, await interruptedRun(cluster, cause, { pool, manner })]);
+        return outcomes;
+      };
+      const [controls, supervised, grace] = await lanes.use((lane) =>
         settled(
-          interruptedRun(cluster, cause, { pool: poolOf('bare', lane), manner: 'bare' }),
-          interruptedRun(cluster, cause, { pool: poolOf('holdfast', lane), manner: 'holdfast' }),
+          interrupted(['bare', ...otherControls], poolOf('control', lane)),
+          interrupted(forms, poolOf('supervised', lane)),
           measuredGrace(cluster, cause, { pool: poolOf('stubborn', lane) }),
         ),
       );
-      recorded.set(title, [
-        { cause: title, grace, manner: 'bare', outcome: bare, isFinished: bare.result === twin },
-        { cause: title, grace, manner: 'holdfast', outcome: supervised, isFinished: supervised.result === twin },
-      ]);
-      expectControl(cause, bare, twin);
-      expectSupervised(cause, supervised, twin);
+      const all = [...controls, ...supervised];
+      recorded.set(
+        title,
+        all.map(([manner, outcome]) => ({ cause: title, grace, manner, outcome, isFinished: outcome.result === twin })),
+      );
+      for (const [manner, outcome] of all) expectOutcome(cause, manner, outcome, twin);
       expectGrace(cause, grace);
     },
   );
@@ -74,13 +84,13 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
   it.concurrent(`${REJECTED}: nothing ran, the Job counts a failure, and goes on`, async () => {
     const [bare, supervised] = await lanes.use((lane) =>
       settled(
-        rejectedRun(cluster, { pool: poolOf('bare', lane), manner: 'bare' }),
-        rejectedRun(cluster, { pool: poolOf('holdfast', lane), manner: 'holdfast' }),
+        rejectedRun(cluster, { pool: poolOf('control', lane), manner: 'bare' }),
+        rejectedRun(cluster, { pool: poolOf('supervised', lane), manner: 'binary' }),
       ),
     );
     recorded.set(REJECTED, [
       { cause: REJECTED, manner: 'bare', outcome: bare, isFinished: bare.result === twin },
-      { cause: REJECTED, manner: 'holdfast', outcome: supervised, isFinished: supervised.result === twin },
+      { cause: REJECTED, manner: 'binary', outcome: supervised, isFinished: supervised.result === twin },
     ]);
     for (const outcome of [bare, supervised]) {
       expect(outcome).toMatchObject({

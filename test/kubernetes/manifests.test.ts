@@ -5,12 +5,15 @@ import { runProcess } from '../support/run-process.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { whyNoCluster } from './cluster/facility.ts';
 import { eventually } from './cluster/wait.ts';
-import { EXAMPLES, applyExample, fillExampleImage, imageOf, providePrograms, provideRuns } from './scenario/example.ts';
-import { hostPython } from './scenario/host-trees.ts';
+import { cronRun } from './scenario/cron-run.ts';
+import { EXAMPLES, HELD_IMAGE, applyExample, provideForJobs, runsOf } from './scenario/example.ts';
+import { indexedRuns } from './scenario/indexed-runs.ts';
 import { JOBS, PODS, cordon, podsOf, trueConditions } from './scenario/objects.ts';
 import { definePyTorchJobs } from './scenario/pytorchjob-kind.ts';
 import { tellingState } from './scenario/state.ts';
+import { GPU } from './scenario/training-job.ts';
 import { manifestsIn, tryManifest, tryPods } from './scenario/tried-manifests.ts';
+import { uninterrupted } from './scenario/twin.ts';
 
 const reason = whyNoCluster();
 /** As the published patch has it. */
@@ -20,16 +23,17 @@ model = Model()
 for step in range(TOTAL): model.train_one_step(step)
 print(f"slope {model.slope!r} offset {model.offset!r}")`;
 
-const MANIFESTS = globSync(join(EXAMPLES, 'kubernetes/{job,pytorchjob,indexed}/*.yaml'))
+const MANIFESTS = globSync(join(EXAMPLES, 'kubernetes/{job,pytorchjob,indexed,cronjob}/*.yaml'))
   .filter((path) => !path.endsWith('kustomization.yaml'))
   .sort();
 
 describe.skipIf(reason !== null)(`the example for Kubernetes${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   let cluster: Cluster;
+  let twin: string;
   beforeAll(async () => {
-    const node = { diskMiB: 1200 };
-    const images = [{ name: imageOf('stdlib'), fill: (folder: string) => fillExampleImage(folder, 'stdlib') }];
-    cluster = await startCluster({ nodes: [node, node], images });
+    const node = { diskMiB: 1200, resources: { [GPU]: 4 } };
+    [twin, cluster] = await Promise.all([uninterrupted(), startCluster({ nodes: [node, node], images: [HELD_IMAGE] })]);
+    await provideForJobs(cluster);
   });
   afterAll(async () => {
     await cluster?.[Symbol.asyncDispose]();
@@ -65,10 +69,9 @@ describe.skipIf(reason !== null)(`the example for Kubernetes${reason === null ? 
     });
   });
 
-  it('is resumed on the other node by its own Job, with one executable and without Node in its image, and ends like its twin', () =>
+  it.concurrent('is resumed on the other node by its own Job, with one executable and without Node in its image, and ends like its twin', () =>
     tellingState(cluster, async () => {
-      const runs = await provideRuns(cluster);
-      await providePrograms(cluster, { python: hostPython() });
+      const runs = runsOf(cluster);
       await applyExample(cluster);
 
       const checkpoints = (): string[] => readdirSync(join(runs, 'stdlib')).filter((name) => name.startsWith('step-'));
@@ -91,9 +94,37 @@ describe.skipIf(reason !== null)(`the example for Kubernetes${reason === null ? 
       ).toContain('Complete');
       expect(last?.spec?.nodeName).not.toBe(pod.spec.nodeName);
       expect(Number(log.match(/^from step (\d+)$/m)?.[1])).toBeGreaterThan(200);
-      const twin = await runProcess('python3', ['-c', TWIN, STEPS, '0'], {
+      const own = await runProcess('python3', ['-c', TWIN, STEPS, '0'], {
         env: { PATH: process.env['PATH'], PYTHONPATH: join(EXAMPLES, 'stdlib') },
       });
-      expect(log).toContain(twin.stdout);
+      expect(log).toContain(own.stdout);
     }));
+
+  it.concurrent('as a CronJob that forbids, a run that is due again is left alone, and ends like its twin', () =>
+    tellingState(cluster, async () => {
+      const { first, jobs, job, starts, result } = await cronRun(cluster, 'Forbid');
+      expect(first.status?.phase).toBe('Running');
+      expect({ jobs, job, starts, result }).toEqual({ jobs: 1, job: 'Complete', starts: [0], result: twin });
+    }));
+
+  it.concurrent('as a CronJob that replaces, a run that is due again is interrupted, goes on in the next Job, and ends like its twin', () =>
+    tellingState(cluster, async () => {
+      const { first, jobs, job, starts, result } = await cronRun(cluster, 'Replace');
+      // Replaced by a newer attempt where that was quicker than its last save.
+      expect([143, 5]).toContain(first.status?.containerStatuses[0].state.terminated.exitCode);
+      expect(first.status?.phase).toBe('Failed');
+      expect({ jobs, job, result }).toEqual({ jobs: 1, job: 'Complete', result: twin });
+      expect(starts[0]).toBe(0);
+      expect([101, 111]).toContain(starts.at(-1));
+    }));
+
+  it.concurrent('as an indexed Job, a run that was interrupted goes on, and one of which nothing is good fails alone', async () => {
+    const { job, exitCodes, starts, result } = await indexedRuns(cluster);
+    expect(exitCodes).toEqual([[143, 0], [65]]);
+    expect(job.status).toMatchObject({ completedIndexes: '0', failedIndexes: '1' });
+    expect(trueConditions(job).find(({ type }) => type === 'Failed')?.reason).toBe('FailedIndexes');
+    expect(starts[0]).toBe(0);
+    expect([101, 111]).toContain(starts[1]);
+    expect(result).toBe(twin);
+  });
 });

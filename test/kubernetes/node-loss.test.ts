@@ -3,8 +3,9 @@ import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { whyNoCluster } from './cluster/facility.ts';
 import type { NodeOptions } from './cluster/options.ts';
 import { interruptedRun } from './scenario/interrupted-run.ts';
-import { expectControl, expectGrace, expectSupervised, settled } from './scenario/judgement.ts';
-import { LOSS_CAUSES } from './scenario/loss-causes.ts';
+import { HELD_IMAGE, provideForJobs } from './scenario/example.ts';
+import { expectGrace, expectOutcome, settled } from './scenario/judgement.ts';
+import { GIVEN_UP, LOSS_CAUSES } from './scenario/loss-causes.ts';
 import { measuredGrace } from './scenario/measured-grace.ts';
 import { type Recorded, writeNotesWhenAsked } from './scenario/notes.ts';
 import { cordon } from './scenario/objects.ts';
@@ -16,6 +17,7 @@ const reason = whyNoCluster();
 const MANNERS = 3;
 const pool = 'any';
 const AWAY = 'the kubelet is away for a while, and comes back in time';
+const TITLES = [AWAY, GIVEN_UP.title, ...LOSS_CAUSES.map(({ title }) => title)];
 const node = (gpus: number): NodeOptions => ({ resources: { [GPU]: gpus }, labels: { [POOL]: pool } });
 /** Nodes are given up soon, also when most of them are not heard of: by itself that takes minutes, and with most of them gone it never happens. */
 const TIMERS = { 'node-monitor-grace-period': '30s', 'node-eviction-rate': '10', 'unhealthy-zone-threshold': '1' };
@@ -51,50 +53,70 @@ describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` 
   beforeAll(async () => {
     const runs = LOSS_CAUSES.length * MANNERS;
     const nodes = [...Array.from({ length: runs }, () => node(1)), node(runs)];
-    [twin, cluster] = await Promise.all([uninterrupted(), startCluster({ nodes, controllerManager: TIMERS })]);
+    [twin, cluster] = await Promise.all([uninterrupted(), startCluster({ nodes, controllerManager: TIMERS, images: [HELD_IMAGE] })]);
+    await provideForJobs(cluster);
     refuge = `node-${nodes.length}`;
     await cordon(cluster, refuge, true);
   });
   afterAll(async () => {
-    await writeNotesWhenAsked('node loss', recorded, cluster);
+    const rows = TITLES.flatMap((title) => recorded.filter(({ cause }) => cause === title));
+    await writeNotesWhenAsked('node loss', rows, cluster);
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  it('a run is not disturbed by a kubelet that is away for a while', async () => {
+  it.concurrent('a run is not disturbed by a kubelet that is away for a while', async () => {
     const [bare, supervised] = await settled(
       undisturbedRun(cluster, { pool, manner: 'bare' }),
-      undisturbedRun(cluster, { pool, manner: 'holdfast' }),
+      undisturbedRun(cluster, { pool, manner: 'binary' }),
     );
     for (const [manner, outcome] of [
       ['bare', bare],
-      ['holdfast', supervised],
+      ['binary', supervised],
     ] as const) {
       recorded.push({ cause: AWAY, manner, outcome, isFinished: outcome.result === twin });
       expect(outcome).toMatchObject({ phase: 'Succeeded', exitCode: 0, job: 'Complete', failures: 0, nextNode: null, result: twin });
     }
   });
 
+  // On nodes of their own, beside the one before.
+  it.concurrent('a run that was given up with its kubelet goes on elsewhere when that is back, and ends like one that was left alone', async () => {
+    const [form] = GIVEN_UP.forms;
+    const [bare, supervised, grace] = await settled(
+      interruptedRun(cluster, GIVEN_UP, { pool, manner: 'bare' }),
+      interruptedRun(cluster, GIVEN_UP, { pool, manner: form }),
+      measuredGrace(cluster, GIVEN_UP, { pool }),
+    );
+    for (const [manner, outcome] of [
+      ['bare', bare],
+      [form, supervised],
+    ] as const)
+      recorded.push({ cause: GIVEN_UP.title, grace, manner, outcome, isFinished: outcome.result === twin });
+    expectOutcome(GIVEN_UP, 'bare', bare, twin);
+    expectOutcome(GIVEN_UP, form, supervised, twin);
+  });
+
   // All at once: they mostly wait.
   it('a run under `holdfast run` goes on elsewhere, and ends like one that was left alone', async () => {
     const { arrive: whenReady, guard } = barrier(LOSS_CAUSES.length * MANNERS, () => cordon(cluster, refuge, false));
     const all = LOSS_CAUSES.map(async (cause) => {
+      const [form] = cause.forms;
       const [bare, supervised, grace] = await settled(
         guard(interruptedRun(cluster, cause, { pool, manner: 'bare', whenReady })),
-        guard(interruptedRun(cluster, cause, { pool, manner: 'holdfast', whenReady })),
+        guard(interruptedRun(cluster, cause, { pool, manner: form, whenReady })),
         guard(measuredGrace(cluster, cause, { pool, whenReady })),
       );
-      return { cause, bare, supervised, grace };
+      return { cause, form, bare, supervised, grace };
     });
     const outcomes = await settled(...all);
-    for (const { cause, bare, supervised, grace } of outcomes) {
+    for (const { cause, form, bare, supervised, grace } of outcomes) {
       recorded.push(
         { cause: cause.title, grace, manner: 'bare', outcome: bare, isFinished: bare.result === twin },
-        { cause: cause.title, grace, manner: 'holdfast', outcome: supervised, isFinished: supervised.result === twin },
+        { cause: cause.title, grace, manner: form, outcome: supervised, isFinished: supervised.result === twin },
       );
     }
-    for (const { cause, bare, supervised, grace } of outcomes) {
-      expectControl(cause, bare, twin);
-      expectSupervised(cause, supervised, twin);
+    for (const { cause, form, bare, supervised, grace } of outcomes) {
+      expectOutcome(cause, 'bare', bare, twin);
+      expectOutcome(cause, form, supervised, twin);
       expectGrace(cause, grace);
     }
   });

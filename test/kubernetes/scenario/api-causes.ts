@@ -16,9 +16,24 @@ export const API_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143],
     grace: 'pod',
+    forms: ['tree'],
     async interrupt(run) {
       await keepOff(run);
       await run.cluster.api.remove(`${PODS}/${run.pod}`);
+    },
+    relieve: oncePlaced,
+  },
+  {
+    name: 'delete-short',
+    title: 'the pod is deleted, with a grace of 3 s',
+    exitWithZero: 'complete',
+    exitCodes: [143, 137],
+    grace: 'short',
+    forms: ['binary'],
+    otherControls: ['untrapped'],
+    async interrupt(run) {
+      await keepOff(run);
+      await run.cluster.api.remove(`${PODS}/${run.pod}?gracePeriodSeconds=3`);
     },
     relieve: oncePlaced,
   },
@@ -28,6 +43,7 @@ export const API_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143, 137],
     grace: 'short',
+    forms: ['binary'],
     async interrupt(run) {
       await keepOff(run);
       await run.cluster.api.remove(`${PODS}/${run.pod}?gracePeriodSeconds=0`);
@@ -40,6 +56,8 @@ export const API_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143],
     grace: 'pod',
+    forms: ['binary'],
+    otherControls: ['untrapped'],
     async interrupt(run) {
       await keepOff(run);
       await evict(run);
@@ -52,6 +70,7 @@ export const API_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143],
     grace: 'pod',
+    forms: ['tree'],
     async interrupt(run) {
       await keepOff(run);
       await withBudget(run, () => refusedEviction(run));
@@ -65,6 +84,7 @@ export const API_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143],
     grace: 'pod',
+    forms: ['tree'],
     interrupt: ({ cluster, node }) => setTaints(cluster, node, [{ key: MAINTENANCE, effect: 'NoExecute' }]),
     async relieve({ cluster, node, job }) {
       await whenNextPodIsPlaced(cluster, job, node);
@@ -77,6 +97,7 @@ export const API_CAUSES: readonly Cause[] = [
     exitWithZero: 'started again',
     exitCodes: [143],
     grace: 'pod',
+    forms: ['binary'],
     async interrupt(run) {
       await keepOff(run);
       await run.cluster.api.patch(`${JOBS}/${run.job}`, { spec: { suspend: true } });
@@ -92,6 +113,7 @@ export const API_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143],
     grace: 'pod',
+    forms: ['binary'],
     async interrupt({ cluster, node }) {
       await ensurePriorityClass(cluster);
       const pod = greedyPod(node, { priorityClassName: 'urgent', nodeSelector: { 'kubernetes.io/hostname': node } });
@@ -114,6 +136,7 @@ export const API_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143],
     grace: 'pod',
+    forms: ['tree'],
     jobSpec: { ttlSecondsAfterFinished: 0 },
     async interrupt(run) {
       await keepOff(run);

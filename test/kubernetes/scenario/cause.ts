@@ -1,6 +1,7 @@
 import type { Cluster } from '../cluster/cluster.ts';
 import type { ClusterNode } from '../cluster/node.ts';
 import { cordon, whenNextPodIsPlaced } from './objects.ts';
+import type { Control, Form } from './training-job.ts';
 
 /** A run that holds at its step, and waits to be interrupted. */
 export interface HoldingRun {
@@ -19,11 +20,22 @@ export interface Cause {
   readonly exitWithZero: 'complete' | 'started again';
   /** How a supervised run may end by it: 143 where there is time for an orderly end, 137 where a kill may come first, null where nobody is left to tell. */
   readonly exitCodes: readonly (number | null)[];
-  /** Whose word decides how long a pod may go on after SIGTERM: its own, its node's, nobody's (a second or two), or there is no SIGTERM at all. */
-  readonly grace: 'pod' | 'node' | 'short' | 'none';
+  /**
+   * Whose word decides how long a pod may go on after SIGTERM: its own, its node's, nobody's (a second or two), or there is no SIGTERM at all; unsure
+   * where we have seen more than one of these.
+   */
+  readonly grace: 'pod' | 'node' | 'short' | 'none' | 'unsure';
+  /** How long a supervised run believes that it has, in seconds, where that is less than what its pod asks for. */
+  readonly believesSeconds?: number;
+  /** How the supervisor comes into the pod. */
+  readonly forms: readonly [Form, ...Form[]];
+  /** What is done to a control other than the one with a trap, too. */
+  readonly otherControls?: readonly Control[];
   /** More fields of the Job, and of its pods. */
   readonly jobSpec?: Readonly<Record<string, unknown>>;
   readonly podSpec?: Readonly<Record<string, unknown>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly tmpLimit?: string;
   interrupt(run: HoldingRun): Promise<void>;
   /** Lets the Job go on, once the pod has ended. */
   relieve(run: HoldingRun): Promise<void>;

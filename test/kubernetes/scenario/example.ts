@@ -1,10 +1,12 @@
-import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildExecutable } from '../../../tools/binary/executable.ts';
 import { ROOT } from '../../support/run-process.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { findFacility } from '../cluster/facility.ts';
 import { fillBaseImage } from '../cluster/image.ts';
+import { hostPython } from './host-trees.ts';
+import { TRAINER } from './training-job.ts';
 
 export const EXAMPLES = join(ROOT, 'examples');
 
@@ -18,6 +20,15 @@ export async function fillExampleImage(folder: string, trainer: string): Promise
   await buildExecutable(join(folder, 'opt/holdfast'));
   cpSync(join(EXAMPLES, trainer), join(folder, 'app', trainer), { recursive: true });
 }
+
+/** The image of the example, with the trainer that waits to be interrupted beside its own. */
+export const HELD_IMAGE = {
+  name: imageOf('stdlib'),
+  async fill(folder: string): Promise<void> {
+    await fillExampleImage(folder, 'stdlib');
+    copyFileSync(TRAINER, join(folder, 'app/stdlib/held.py'));
+  },
+};
 
 /** As a package's own program is installed, without the path of the machine's Python in it. */
 export function addPythonProgram(folder: string, name: string, module: string): void {
@@ -51,9 +62,19 @@ export async function providePrograms(cluster: Cluster, { python, packages }: No
   }
 }
 
+/** All that the Jobs of a test need beside an image: a Python, and a volume with its claim. */
+export async function provideForJobs(cluster: Cluster): Promise<void> {
+  await providePrograms(cluster, { python: hostPython() });
+  await provideRuns(cluster);
+  await cluster.run([...cluster.kubectlCommand, 'apply', '-f', join(EXAMPLES, 'kubernetes/runs.yaml')]);
+}
+
+/** Where the volume lies on the machine. */
+export const runsOf = (cluster: Cluster): string => join(cluster.shared, 'runs');
+
 /** A volume that all nodes share, as a provisioner would give it to the examples' claim, writable for the pods' group. */
 export async function provideRuns(cluster: Cluster): Promise<string> {
-  const path = join(cluster.shared, 'runs');
+  const path = runsOf(cluster);
   mkdirSync(path);
   chmodSync(path, 0o777);
   await cluster.api.create('/api/v1/persistentvolumes', {

@@ -1,12 +1,13 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeObject } from '../cluster/api.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { eventually } from '../cluster/wait.ts';
 import type { HoldingRun } from './cause.ts';
+import { runsOf } from './example.ts';
 import { JOBS, PODS, podsOf } from './objects.ts';
 import { tellingState } from './state.ts';
-import { FINALIZER, type TrainingJob, trainingJob } from './training-job.ts';
+import { FINALIZER, type TrainingJob, isSupervised, trainingJob } from './training-job.ts';
 
 /** What a supervised run has sealed when it holds: that happens behind the trainer. */
 const LAST_SAVE = 'run/step-100';
@@ -14,12 +15,13 @@ const LAST_SAVE = 'run/step-100';
 /** Makes a Job, and takes it and its pods away again when all is done with it. */
 export async function withJob<Value>(
   cluster: Cluster,
-  wish: Omit<TrainingJob, 'shared'>,
+  wish: TrainingJob,
   use: (shared: string) => Promise<Value>,
+  prepare: (shared: string) => Promise<void> = async () => {},
 ): Promise<Value> {
-  const shared = join(cluster.shared, wish.name);
-  mkdirSync(shared);
-  await cluster.api.create(JOBS, trainingJob({ ...wish, shared }));
+  const shared = sharedFolder(cluster, wish.name);
+  await prepare(shared);
+  await cluster.api.create(JOBS, trainingJob(wish));
   try {
     const value = await tellingState(cluster, () => use(shared));
     await tellingState(cluster, () => clearAway(cluster, wish.name));
@@ -31,14 +33,18 @@ export async function withJob<Value>(
   }
 }
 
+/** The folder that a run's pods share with the test, which is not their user. */
+export function sharedFolder(cluster: Cluster, name: string): string {
+  const shared = join(runsOf(cluster), name);
+  mkdirSync(shared);
+  chmodSync(shared, 0o777);
+  return shared;
+}
+
 /** Waits until the first pod of the Job holds at its step, with all saved that it was to save. */
-export async function whenHolding(
-  cluster: Cluster,
-  { name: job, manner }: Omit<TrainingJob, 'shared'>,
-  shared: string,
-): Promise<HoldingRun> {
+export async function whenHolding(cluster: Cluster, { name: job, manner }: TrainingJob, shared: string): Promise<HoldingRun> {
   const { metadata, spec } = await eventually(`a pod of ${job} that holds`, () => holdingPod(cluster, job));
-  if (manner === 'holdfast') await eventually(`the last checkpoint of ${job}`, () => (existsSync(join(shared, LAST_SAVE)) ? true : null));
+  if (isSupervised(manner)) await eventually(`the last checkpoint of ${job}`, () => (existsSync(join(shared, LAST_SAVE)) ? true : null));
   return { cluster, job, pod: metadata.name, node: String(spec.nodeName), shared };
 }
 
@@ -64,7 +70,7 @@ function isOver({ status }: KubeObject): boolean {
   return /^(Succeeded|Failed)$/.test(String(status?.phase));
 }
 
-async function holdingPod(cluster: Cluster, job: string): Promise<KubeObject | null> {
+export async function holdingPod(cluster: Cluster, job: string): Promise<KubeObject | null> {
   const [pod] = await podsOf(cluster, job);
   if (pod === undefined) return null;
   const { name } = pod.metadata;
@@ -79,7 +85,7 @@ async function clearAway(cluster: Cluster, job: string): Promise<void> {
 }
 
 /** How many there still were. */
-async function letGoOfAll(cluster: Cluster, job: string): Promise<number> {
+export async function letGoOfAll(cluster: Cluster, job: string): Promise<number> {
   const pods = await podsOf(cluster, job);
   for (const { metadata } of pods) await letGo(cluster, metadata.name);
   return pods.length;

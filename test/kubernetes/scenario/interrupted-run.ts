@@ -5,8 +5,9 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { eventually } from '../cluster/wait.ts';
 import type { Cause, HoldingRun } from './cause.ts';
 import { whenEnded, whenGone, whenHolding, withJob } from './held-run.ts';
+import { type FirstAttempt, firstAttemptIn } from './first-attempt.ts';
 import { JOBS, podsOf, trueConditions } from './objects.ts';
-import type { Manner } from './training-job.ts';
+import type { Manner, TrainingJob } from './training-job.ts';
 
 /** What Kubernetes recorded about a run that was interrupted once, and what became of the run. */
 export interface Outcome {
@@ -30,6 +31,8 @@ export interface Outcome {
   readonly failures: number;
   /** Nothing of the Job was left in the end. */
   readonly isJobGone: boolean;
+  /** What the ledger says of the attempt that was interrupted; null where nobody keeps one. */
+  readonly ledger: FirstAttempt | null;
   /** What a finished run has written; null when the training was never finished. */
   readonly result: string | null;
 }
@@ -42,9 +45,13 @@ export interface Place {
   readonly whenReady?: () => Promise<void>;
 }
 
+export function jobFor({ name, jobSpec, podSpec, annotations, tmpLimit }: Cause, manner: Manner, pool: string): TrainingJob {
+  return { name: `${name}-${manner}`, manner, pool, jobSpec, podSpec, annotations, tmpLimit };
+}
+
 /** Starts a training Job, interrupts it once while it holds at its step, lets it go on, and tells how it ended. */
 export async function interruptedRun(cluster: Cluster, cause: Cause, { pool, manner, whenReady }: Place): Promise<Outcome> {
-  const wish = { name: `${cause.name}-${manner}`, manner, pool, jobSpec: cause.jobSpec, podSpec: cause.podSpec };
+  const wish = jobFor(cause, manner, pool);
   return withJob(cluster, wish, async (shared) => {
     const run = await whenHolding(cluster, wish, shared);
     await whenReady?.();
@@ -69,7 +76,8 @@ export async function wholeStory(
   const next = (await podsOf(cluster, job)).find(({ metadata, status }) => metadata.uid !== uid && status.phase === 'Succeeded');
   const nextNode = next === undefined ? null : String(next.spec.nodeName);
   const resumedWith = next === undefined ? null : lastStart(shared);
-  return { ...told(first), firstNode: node, nextNode, resumedWith, job: word, failures, result: textIn(join(shared, 'result')) };
+  const [ledger, result] = [firstAttemptIn(join(shared, 'run')), textIn(join(shared, 'result'))];
+  return { ...told(first), firstNode: node, nextNode, resumedWith, job: word, failures, ledger, result };
 }
 
 function lastStart(shared: string): number | null {

@@ -3,11 +3,21 @@ import { join } from 'node:path';
 import { whenReady } from '../cluster/node.ts';
 import { type Cause, keepOff, nodeNamed, oncePlaced } from './cause.ts';
 import { greedyPod } from './greedy-pod.ts';
-import { PODS, whenNextPodIsPlaced, whenNodeIsNotReady, whenNodeIsReady, whenPressureIsOver, whenUnderPressure } from './objects.ts';
+import {
+  NEARLY_FULL_MIB,
+  PODS,
+  whenNextPodIsPlaced,
+  whenNodeIsNotReady,
+  whenNodeIsReady,
+  whenPressureIsOver,
+  whenUnderPressure,
+} from './objects.ts';
 import { GPU } from './training-job.ts';
 
-/** Less than the threshold of the nodes. */
-const FREE_MIB = 150;
+/** What pods have when the machine is shut down: less than they ask for. */
+export const SHUTDOWN_SECONDS = 30;
+/** What a hard eviction leaves, which the supervisor knows by the line that it was told. */
+const HARD_EVICTION_SECONDS = 2;
 /** What pods have of a soft eviction: by itself a kubelet grants nothing. */
 const SOFT_EVICTION_SECONDS = 6;
 const MEMORY_IS_SHORT = {
@@ -24,6 +34,7 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143],
     grace: 'pod',
+    forms: ['tree'],
     async interrupt({ cluster, node }) {
       await cluster.api.create(PODS, greedyPod(node, { priorityClassName: 'system-node-critical', nodeName: node }));
     },
@@ -38,6 +49,11 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143],
     grace: 'node',
+    forms: ['tree', 'binary'],
+    otherControls: ['untrapped'],
+    // A pod cannot see what its node grants: who knows the node tells it.
+    annotations: { 'holdfast.dev/grace': `${SHUTDOWN_SECONDS}s` },
+    believesSeconds: SHUTDOWN_SECONDS,
     async interrupt({ cluster, node }) {
       await nodeNamed(cluster, node).announceShutdown(true);
       await whenNodeIsNotReady(cluster, node);
@@ -54,6 +70,7 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [137],
     grace: 'none',
+    forms: ['binary', 'tree'],
     async interrupt(run) {
       await keepOff(run);
       writeFileSync(join(run.shared, 'eat'), '');
@@ -63,9 +80,11 @@ export const KUBELET_CAUSES: readonly Cause[] = [
   {
     name: 'size-limit',
     title: 'its emptyDir grows above its sizeLimit',
+    tmpLimit: '32Mi',
     exitWithZero: 'complete',
     exitCodes: [143, 137],
     grace: 'short',
+    forms: ['binary'],
     async interrupt(run) {
       await keepOff(run);
       writeFileSync(join(run.shared, 'fill'), '');
@@ -74,13 +93,14 @@ export const KUBELET_CAUSES: readonly Cause[] = [
   },
   {
     name: 'ephemeral-storage',
-    title: 'it writes more into its own layer than its limit of ephemeral-storage',
+    title: 'it writes more to the disk of its node than its limit of ephemeral-storage',
     exitWithZero: 'complete',
     exitCodes: [143, 137],
     grace: 'short',
+    forms: ['tree'],
     async interrupt(run) {
       await keepOff(run);
-      writeFileSync(join(run.shared, 'fill-layer'), '');
+      writeFileSync(join(run.shared, 'fill-more'), '');
     },
     relieve: oncePlaced,
   },
@@ -90,8 +110,10 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143, 137],
     grace: 'short',
+    forms: ['binary'],
+    believesSeconds: HARD_EVICTION_SECONDS,
     async interrupt({ cluster, node }) {
-      await nodeNamed(cluster, node).fillDisk(FREE_MIB);
+      await nodeNamed(cluster, node).fillDisk(NEARLY_FULL_MIB);
       await whenUnderPressure(cluster, node, 'disk');
     },
     async relieve({ cluster, node, job }) {
@@ -107,6 +129,7 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     exitWithZero: 'complete',
     exitCodes: [143, 137],
     grace: 'node',
+    forms: ['tree'],
     // The memory is the machine's, which all nodes share: what is moved is the threshold, above all that there is.
     async interrupt({ cluster, node }) {
       const kubelet = nodeNamed(cluster, node);

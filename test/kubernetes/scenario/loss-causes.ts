@@ -1,6 +1,6 @@
 import { whenReady } from '../cluster/node.ts';
 import { eventually } from '../cluster/wait.ts';
-import { type Cause, type HoldingRun, nodeNamed } from './cause.ts';
+import { type Cause, type HoldingRun, keepOff, nodeNamed, oncePlaced } from './cause.ts';
 import { JOBS, NODES, PODS, setTaints, taintsOf, whenNextPodIsPlaced } from './objects.ts';
 import { GPU } from './training-job.ts';
 
@@ -8,6 +8,25 @@ const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 /** How long a pod stays bound to a node that is not heard of; by itself 300 s. */
 const SOON_GIVEN_UP = {
   tolerations: [{ key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 1 }],
+};
+
+/** The kubelet stops, its containers run on, and it comes back when its pods were given up. */
+export const GIVEN_UP: Cause = {
+  name: 'given-up',
+  title: 'the kubelet is away until its pods are given up, and comes back',
+  exitWithZero: 'complete',
+  exitCodes: [143, 137, null],
+  grace: 'unsure',
+  forms: ['binary'],
+  podSpec: SOON_GIVEN_UP,
+  async interrupt(run) {
+    await keepOff(run);
+    await nodeNamed(run.cluster, run.node).stopKubelet();
+    await whenGivenUp(run);
+    await whenWaitedFor(run);
+    await bringBack(run);
+  },
+  relieve: oncePlaced,
 };
 
 /** What becomes of the pods when their node is not heard of any more, or is not to be one any more. */
@@ -18,16 +37,13 @@ export const LOSS_CAUSES: readonly Cause[] = [
     exitWithZero: 'started again',
     exitCodes: [null],
     grace: 'none',
+    forms: ['binary'],
     podSpec: SOON_GIVEN_UP,
     async interrupt(run) {
-      const { cluster, node, job } = run;
+      const { cluster, node } = run;
       await nodeNamed(cluster, node).loseEverything();
       await whenGivenUp(run);
-      // Until somebody says that nothing runs there any more, its Job waits for the end of a pod that nobody can tell.
-      await eventually(`the Job ${job} to wait for its lost pod`, async () => {
-        const status = (await cluster.api.get(`${JOBS}/${job}`))?.status;
-        return status?.terminating === 1 && (status.active ?? 0) === 0 ? true : null;
-      });
+      await whenWaitedFor(run);
       const taints = await taintsOf(cluster, node);
       await setTaints(cluster, node, [...taints, { key: OUT_OF_SERVICE, effect: 'NoExecute' }]);
     },
@@ -48,6 +64,7 @@ export const LOSS_CAUSES: readonly Cause[] = [
     exitWithZero: 'started again',
     exitCodes: [143, 137],
     grace: 'short',
+    forms: ['tree'],
     interrupt: ({ cluster, node }) => cluster.api.remove(`${NODES}/${node}`),
     async relieve(run) {
       await whenNextPodIsPlaced(run.cluster, run.job, run.node);
@@ -59,6 +76,14 @@ export const LOSS_CAUSES: readonly Cause[] = [
 
 async function whenGivenUp({ cluster, pod }: HoldingRun): Promise<void> {
   await eventually(`${pod} to be given up`, async () => (await cluster.api.get(`${PODS}/${pod}`))?.metadata.deletionTimestamp ?? null);
+}
+
+/** Until somebody says that nothing runs there any more, or the node is back, its Job waits for the end of a pod that nobody can tell. */
+async function whenWaitedFor({ cluster, job }: HoldingRun): Promise<void> {
+  await eventually(`the Job ${job} to wait for its lost pod`, async () => {
+    const status = (await cluster.api.get(`${JOBS}/${job}`))?.status;
+    return status?.terminating === 1 && (status.active ?? 0) === 0 ? true : null;
+  });
 }
 
 async function bringBack({ cluster, node }: HoldingRun): Promise<void> {

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Cause } from './cause.ts';
 import { whenEnded, whenHolding, withJob } from './held-run.ts';
-import type { Place } from './interrupted-run.ts';
+import { type Place, jobFor } from './interrupted-run.ts';
 import { JOBS } from './objects.ts';
 
 /** The seconds that a trainer really has from SIGTERM to SIGKILL, by its own measure; null when it is never told. */
 export async function measuredGrace(cluster: Cluster, cause: Cause, { pool, whenReady }: Omit<Place, 'manner'>): Promise<number | null> {
-  const wish = { name: `${cause.name}-stubborn`, manner: 'stubborn', pool, jobSpec: cause.jobSpec, podSpec: cause.podSpec } as const;
+  const wish = jobFor(cause, 'stubborn', pool);
   return withJob(cluster, wish, async (shared) => {
     const run = await whenHolding(cluster, wish, shared);
     await whenReady?.();

@@ -15,6 +15,7 @@ const OUTCOME: Outcome = {
   job: 'Complete',
   failures: 0,
   isJobGone: false,
+  ledger: null,
   result: null,
 };
 const WENT_ON = {
@@ -38,13 +39,13 @@ it('the table says where it was recorded', () => {
 
 it('a run that was called complete and never finished stands out in the table', () => {
   expect(lastLine({ cause: 'evicted', manner: 'bare', outcome: OUTCOME, isFinished: false, grace: 2.04 })).toBe(
-    '| evicted | 2.0 | bare | 0 | Succeeded | Completed, DisruptionTarget/TerminationByKubelet | Complete | **never finished** |',
+    '| evicted | 2.0 | bare |  | 0 | Succeeded | Completed, DisruptionTarget/TerminationByKubelet | Complete | **never finished** |',
   );
 });
 
 it('a run that went on says with which step, and one that was never told to end says so', () => {
-  expect(lastLine({ cause: 'deleted', manner: 'holdfast', outcome: WENT_ON, isFinished: true, grace: null })).toContain(
-    '| none | under `holdfast run` | 143 | Failed | Error | Complete | finished, equal to its twin; went on with step 111 |',
+  expect(lastLine({ cause: 'deleted', manner: 'binary', outcome: WENT_ON, isFinished: true, grace: null })).toContain(
+    '| none | under `holdfast run`, one executable | none | 143 | Failed | Error | Complete | finished, equal to its twin; went on with step 111 |',
   );
 });
 

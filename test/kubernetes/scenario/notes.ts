@@ -4,13 +4,20 @@ import { ROOT } from '../../support/run-process.ts';
 import { cgroupVersion } from '../cluster/cgroups.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Outcome } from './interrupted-run.ts';
-import type { Manner } from './training-job.ts';
+import { type Manner, isSupervised } from './training-job.ts';
 
+const TRAINERS: Readonly<Record<Manner, string>> = {
+  bare: 'bare',
+  untrapped: 'bare, without a trap',
+  stubborn: 'one that stays',
+  tree: 'under `holdfast run`',
+  binary: 'under `holdfast run`, one executable',
+};
 const PAGE = join(ROOT, 'docs/kubernetes-notes.md');
 
 export interface Recorded {
   readonly cause: string;
-  readonly manner: Exclude<Manner, 'stubborn'>;
+  readonly manner: Manner;
   readonly outcome: Outcome;
   /** With the numbers of a run that was never interrupted. */
   readonly isFinished: boolean;
@@ -49,8 +56,8 @@ export function notesTable(recorded: readonly Recorded[], { version, runtime, cg
   return [
     `Kubernetes ${version}, ${runtime.replace('://', ' ')}, cgroup v${cgroups}:`,
     '',
-    '| cause | seconds | trainer | exit code | the pod | what else the pod says | the Job | the training |',
-    '|---|---:|---|---:|---|---|---|---|',
+    '| cause | seconds | trainer | believed | exit code | the pod | what else the pod says | the Job | the training |',
+    '|---|---:|---|---:|---:|---|---|---|---|',
     ...recorded.map(row),
   ].join('\n');
 }
@@ -60,11 +67,11 @@ function row({ cause, manner, outcome, isFinished, grace }: Recorded): string {
   const said = [podReason, containerReason, disruption === null ? null : `DisruptionTarget/${disruption}`].filter(
     (each) => each !== null && each !== '',
   );
-  const trainer = manner === 'bare' ? 'bare' : 'under `holdfast run`';
   const cells = [
     cause,
     graceCell(grace),
-    trainer,
+    TRAINERS[manner],
+    believedCell(manner, outcome),
     exitCode ?? 'none',
     phase,
     said.join(', '),
@@ -72,6 +79,13 @@ function row({ cause, manner, outcome, isFinished, grace }: Recorded): string {
     trainingCell(outcome, isFinished),
   ];
   return `| ${cells.join(' | ')} |`;
+}
+
+/** How long a supervised run believed that it had after SIGTERM, by its own ledger. */
+function believedCell(manner: Manner, { ledger, exitCode }: Outcome): string {
+  if (!isSupervised(manner) || exitCode === null) return '';
+  const deadline = ledger?.deadline ?? null;
+  return deadline === null ? 'none' : String(deadline.graceMs / 1000);
 }
 
 function graceCell(grace: Recorded['grace']): string {

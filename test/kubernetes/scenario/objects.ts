@@ -38,6 +38,8 @@ export async function setTaints(cluster: Cluster, node: string, taints: readonly
 }
 
 type Pressure = 'disk' | 'memory';
+/** Free on a disk that is under pressure by the thresholds of these tests, also when the kubelet has removed the images that nobody uses. */
+export const NEARLY_FULL_MIB = 100;
 
 /** Waits until a node is kept free for its pressure: whoever waits for its end alone may look before it was told. */
 export async function whenUnderPressure(cluster: Cluster, node: string, kind: Pressure): Promise<void> {

@@ -6,10 +6,9 @@ import { eventually } from '../cluster/wait.ts';
 import { nodeNamed } from './cause.ts';
 import { withJob } from './held-run.ts';
 import { type Outcome, type Place, wholeStory } from './interrupted-run.ts';
-import { NODES, cordon, podsOf, whenPressureIsOver, whenUnderPressure } from './objects.ts';
+import { NEARLY_FULL_MIB, NODES, cordon, podsOf, whenPressureIsOver, whenUnderPressure } from './objects.ts';
 import { POOL } from './training-job.ts';
 
-const FREE_MIB = 150;
 /** As a pod of a DaemonSet has it; others come to such a node when they were bound a moment before the pressure. */
 const TOLERATIONS = [{ key: 'node.kubernetes.io/disk-pressure', operator: 'Exists', effect: 'NoSchedule' }];
 
@@ -19,7 +18,7 @@ export async function rejectedRun(cluster: Cluster, { pool, manner }: Place): Pr
   const [full = '', ...others] = nodes.map(({ metadata }) => metadata.name);
   const kubelet = nodeNamed(cluster, full);
   for (const other of others) await cordon(cluster, other, true);
-  await kubelet.fillDisk(FREE_MIB);
+  await kubelet.fillDisk(NEARLY_FULL_MIB);
   await whenUnderPressure(cluster, full, 'disk');
   const wish = { name: `rejected-${manner}`, manner, pool, podSpec: { tolerations: TOLERATIONS } };
   return withJob(cluster, wish, async (shared) => {

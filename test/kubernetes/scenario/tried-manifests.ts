@@ -5,6 +5,7 @@ import { PODS } from './objects.ts';
 
 const TRIED = 'dryRun=All&fieldValidation=Strict';
 const PATHS: Readonly<Record<string, string>> = {
+  CronJob: '/apis/batch/v1/namespaces/default/cronjobs',
   Job: '/apis/batch/v1/namespaces/default/jobs',
   PyTorchJob: '/apis/kubeflow.org/v1/namespaces/default/pytorchjobs',
   Service: '/api/v1/namespaces/default/services',
@@ -20,6 +21,7 @@ interface Manifest {
   readonly metadata: { readonly name: string };
   readonly spec: {
     readonly template?: PodTemplate;
+    readonly jobTemplate?: { readonly spec: { readonly template: PodTemplate } };
     readonly pytorchReplicaSpecs?: Readonly<Record<string, { readonly template: PodTemplate }>>;
   };
 }
@@ -38,7 +40,7 @@ export async function tryManifest(cluster: Cluster, manifest: Manifest): Promise
 /** And each of the pods that it describes, which the server does not look into itself where the kind is not its own. Gives how many there were. */
 export async function tryPods(cluster: Cluster, { metadata, spec }: Manifest): Promise<number> {
   const replicas = Object.values(spec.pytorchReplicaSpecs ?? {}).map(({ template }) => template);
-  const templates = [...(spec.template === undefined ? [] : [spec.template]), ...replicas];
+  const templates = [spec.template, spec.jobTemplate?.spec.template, ...replicas].filter((template) => template !== undefined);
   for (const template of templates) {
     const pod = { apiVersion: 'v1', kind: 'Pod', ...template, metadata: { ...template.metadata, name: metadata.name } };
     await cluster.api.create(`${PODS}?${TRIED}`, pod);

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProcess } from '../../support/run-process.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
+import { EXAMPLES } from './example.ts';
 import { TRAINER } from './training-job.ts';
 
 /** The numbers of the same training when nobody interrupts it. */
@@ -10,7 +11,9 @@ export async function uninterrupted(): Promise<string> {
   const shared = join(folder.path, 'shared');
   mkdirSync(shared);
   writeFileSync(join(shared, 'go'), '');
-  const { code, stderr } = await runProcess('python3', [TRAINER, 'bare', shared, folder.path]);
+  const { code, stderr } = await runProcess('python3', [TRAINER, 'bare', shared, folder.path], {
+    env: { PATH: process.env['PATH'], PYTHONPATH: join(EXAMPLES, 'stdlib'), PYTHONDONTWRITEBYTECODE: '1' },
+  });
   if (code !== 0) throw new Error(`the twin ended with ${code}: ${stderr}`);
   return readFileSync(join(shared, 'result'), 'utf8').trim();
 }

@@ -1,10 +1,11 @@
 """The trainer of the example, made so that a test decides when it is interrupted: it waits at a step until a file lets it go on.
 
-    train.py MANNER SHARED SCRATCH      MANNER: bare (traps SIGTERM, saves, exits with 0, as people write it), sdk (under `holdfast run`)
-                                        or stubborn (trains nothing, and stays when it is told to end: it measures how long it may)
+    train.py MANNER SHARED SCRATCH      MANNER: bare (traps SIGTERM, saves, exits with 0, as people write it), untrapped (the same without a trap),
+                                        sdk (under `holdfast run`) or stubborn (trains nothing, and stays when it is told to end: it measures
+                                        how long it may)
 
-In the folder SHARED: `go` lets it pass; `eat` has it take memory, `fill` disk in the folder SCRATCH and `fill-layer` disk in the container's own
-layer, until it is ended; `starts` has the first step of every start, `result` is what a finished run has written, `grace` the seconds that a stubborn one has lived since it was told to end.
+In the folder SHARED: `go` lets it pass; `eat` has it take memory, `fill` and `fill-more` 64 and 160 MiB in the folder SCRATCH; `starts` has the
+first step of every start, `result` is what a finished run has written, `grace` the seconds that a stubborn one has lived since it was told to end.
 """
 
 import signal
@@ -15,7 +16,6 @@ from pathlib import Path
 manner, shared, scratch = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 TOTAL, HOLD, EVERY = 200, 110, 50
 PIECE = 8 << 20
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "examples" / "stdlib"))
 sys.argv[1:] = [str(TOTAL), "0"]
 from line import Model  # noqa: E402
 
@@ -40,8 +40,8 @@ def fill(path, pieces):
 def misbehave_when_told():
     if is_told("fill"):
         fill(scratch / "filling", 8)
-    if is_told("fill-layer"):
-        fill(Path("/filling"), 20)
+    if is_told("fill-more"):
+        fill(scratch / "filling", 20)
     if is_told("eat"):
         pieces = []
         while True:
@@ -66,10 +66,11 @@ def finish():
     (shared / "result").write_text(f"slope {model.slope!r} offset {model.offset!r}\n")
 
 
-def train_bare():
+def train_bare(traps):
     state, start = shared / "state.json", 0
     told_to_end = []
-    signal.signal(signal.SIGTERM, lambda *_: told_to_end.append(True))
+    if traps:
+        signal.signal(signal.SIGTERM, lambda *_: told_to_end.append(True))
     if state.exists():
         model.load(state)
         start = len(model.losses)
@@ -128,4 +129,5 @@ def stay():
     hold(measure)
 
 
-{"bare": train_bare, "sdk": train_with_sdk, "stubborn": stay}[manner]()
+MANNERS = {"bare": lambda: train_bare(True), "untrapped": lambda: train_bare(False), "sdk": train_with_sdk, "stubborn": stay}
+MANNERS[manner]()

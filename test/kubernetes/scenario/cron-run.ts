@@ -1,0 +1,98 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import type { KubeObject } from '../cluster/api.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { eventually } from '../cluster/wait.ts';
+import { EXAMPLES } from './example.ts';
+import { holdingPod, letGoOfAll, sharedFolder } from './held-run.ts';
+import { JOBS, PODS, trueConditions } from './objects.ts';
+import { trainingJob } from './training-job.ts';
+
+const CRON_JOBS = '/apis/batch/v1/namespaces/default/cronjobs';
+const EVENTS = '/api/v1/namespaces/default/events';
+/** The controller counts the times since the last start: one that is due while the other still runs need not be waited for by the minute. */
+const SCHEDULE = '@every 20s';
+
+type Policy = 'Forbid' | 'Replace';
+
+/** What became of a run under a CronJob that was due again while it trained. */
+export interface CronOutcome {
+  /** The pod that trained when it was due again, as it was afterwards. */
+  readonly first: KubeObject;
+  /** How many Jobs there were in all. */
+  readonly jobs: number;
+  /** The last word of the last of them. */
+  readonly job: string;
+  /** The steps that the trainer began with. */
+  readonly starts: readonly number[];
+  readonly result: string;
+}
+
+/** The CronJob that users copy, with the Job of these tests and a time that comes soon, and a run that all of its Jobs share. */
+function cronJob(name: string, policy: Policy): unknown {
+  const example = parse(readFileSync(join(EXAMPLES, 'kubernetes/cronjob/stdlib.yaml'), 'utf8')) as { readonly spec: object };
+  const { spec } = trainingJob({ name, manner: 'binary', pool: null });
+  return {
+    ...example,
+    metadata: { name },
+    spec: { ...example.spec, schedule: SCHEDULE, concurrencyPolicy: policy, jobTemplate: { spec } },
+  };
+}
+
+/** Has a run be due again while it holds, and lets it go on when the CronJob has done what its policy says. */
+export async function cronRun(cluster: Cluster, policy: Policy): Promise<CronOutcome> {
+  const name = `cron-${policy.toLowerCase()}`;
+  const shared = sharedFolder(cluster, name);
+  const suspend = (isSuspended: boolean): Promise<unknown> => cluster.api.patch(`${CRON_JOBS}/${name}`, { spec: { suspend: isSuspended } });
+  await cluster.api.create(CRON_JOBS, cronJob(name, policy));
+  await eventually(`the first Job of ${name}`, () => jobsOf(cluster, name));
+  await suspend(true);
+  const [job, pod] = await eventually(`a pod of ${name} that holds`, () => holdingJob(cluster, name));
+  // What was due meanwhile is made up for at once.
+  await suspend(false);
+  if (policy === 'Forbid') await eventually(`${name} to leave its run alone`, () => wasLeftAlone(cluster, name));
+  else await eventually(`the second Job of ${name}`, () => jobsOf(cluster, name, job));
+  await suspend(true);
+  const first = await eventually(`what became of ${pod.metadata.name}`, async () => {
+    const found = await cluster.api.get(`${PODS}/${pod.metadata.name}`);
+    return policy === 'Forbid' || found?.status?.containerStatuses?.[0]?.state?.terminated !== undefined ? found : null;
+  });
+  writeFileSync(join(shared, 'go'), '');
+  const [word, all] = await eventually(`the end of the Jobs of ${name}`, () => lastWord(cluster, name));
+  for (const each of [...all, job]) await letGoOfAll(cluster, each.metadata.name);
+  const numbers = readFileSync(join(shared, 'starts'), 'utf8').trim().split('\n').map(Number);
+  return { first, jobs: all.length, job: word, starts: numbers, result: readFileSync(join(shared, 'result'), 'utf8').trim() };
+}
+
+/** The Jobs that it has now, other than one; null when there are none. */
+async function jobsOf(cluster: Cluster, name: string, other?: KubeObject): Promise<readonly KubeObject[] | null> {
+  const jobs = (await cluster.api.list(JOBS)).filter(({ metadata }) => metadata.name.startsWith(`${name}-`));
+  const found = jobs.filter(({ metadata }) => metadata.uid !== other?.metadata.uid);
+  return found.length > 0 ? found : null;
+}
+
+/** The Job whose pod holds. One that was replaced before it came so far is not it. */
+async function holdingJob(cluster: Cluster, name: string): Promise<readonly [KubeObject, KubeObject] | null> {
+  for (const job of (await jobsOf(cluster, name)) ?? []) {
+    const pod = await holdingPod(cluster, job.metadata.name).catch(async (thrown: unknown) => {
+      if ((await cluster.api.get(`${JOBS}/${job.metadata.name}`)) !== null) throw thrown;
+      return null;
+    });
+    if (pod !== null) return [job, pod];
+  }
+  return null;
+}
+
+async function wasLeftAlone(cluster: Cluster, name: string): Promise<true | null> {
+  const events = (await cluster.api.list(EVENTS)) as readonly (KubeObject & Readonly<Record<string, unknown>>)[];
+  const isOf = (event: (typeof events)[number]): boolean => (event['involvedObject'] as { readonly name: string }).name === name;
+  return events.some((event) => isOf(event) && event['reason'] === 'JobAlreadyActive') ? true : null;
+}
+
+/** When all of its Jobs are over. */
+async function lastWord(cluster: Cluster, name: string): Promise<readonly [string, readonly KubeObject[]] | null> {
+  const jobs = (await jobsOf(cluster, name)) ?? [];
+  const words = jobs.flatMap((job) => trueConditions(job).filter(({ type }) => type === 'Complete' || type === 'Failed'));
+  return words.length === jobs.length && words[0] !== undefined ? [words[0].type, jobs] : null;
+}

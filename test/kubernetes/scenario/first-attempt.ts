@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import type { EventKind, EventOf } from '../../../src/ledger/events.ts';
+import { readLedger } from '../../../src/ledger/reader.ts';
+
+/** What the ledger of a run says of its first attempt, the one that was interrupted; null for what it does not say. */
+export interface FirstAttempt {
+  readonly attempt: number;
+  readonly notice: EventOf<'notice'> | null;
+  /** When it would be killed, as it believed in the end. */
+  readonly deadline: EventOf<'deadline'> | null;
+  readonly decision: EventOf<'decision'> | null;
+  readonly flush: EventOf<'flush-ended'> | null;
+  readonly trainer: EventOf<'trainer-ended'> | null;
+  readonly end: EventOf<'attempt-ended'> | null;
+}
+
+/** Null where there is no run. */
+export function firstAttemptIn(run: string): FirstAttempt | null {
+  if (!existsSync(run)) return null;
+  const { events } = readLedger(run);
+  const attempt = Math.min(...events.map((recorded) => recorded.attempt));
+  const own = events.filter((recorded) => recorded.attempt === attempt).map(({ event }) => event);
+  const last = <Kind extends EventKind>(kind: Kind): EventOf<Kind> | null =>
+    own.findLast((event): event is EventOf<Kind> => event.kind === kind) ?? null;
+  return {
+    attempt,
+    notice: last('notice'),
+    deadline: last('deadline'),
+    decision: last('decision'),
+    flush: last('flush-ended'),
+    trainer: last('trainer-ended'),
+    end: last('attempt-ended'),
+  };
+}

@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { runCommand } from '../../support/run-command.ts';
+import type { KubeObject } from '../cluster/api.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { eventually } from '../cluster/wait.ts';
+import { EXAMPLES } from './example.ts';
+import { withJob } from './held-run.ts';
+import { JOBS, PODS, podsOf, trueConditions } from './objects.ts';
+
+const NAME = 'many';
+const INDEX = 'batch.kubernetes.io/job-completion-index';
+
+interface JobSpec {
+  readonly completionMode: string;
+  readonly backoffLimitPerIndex: number;
+  readonly podFailurePolicy: unknown;
+}
+
+export interface IndexedOutcome {
+  readonly job: KubeObject;
+  /** How the pods of each index ended, oldest first. */
+  readonly exitCodes: readonly (readonly number[])[];
+  readonly starts: readonly number[];
+  readonly result: string;
+}
+
+/** The indexed Job that users copy: one of two runs is interrupted, and of the other no checkpoint is good. */
+export async function indexedRuns(cluster: Cluster): Promise<IndexedOutcome> {
+  const example = parse(readFileSync(join(EXAMPLES, 'kubernetes/indexed/stdlib.yaml'), 'utf8')) as { readonly spec: JobSpec };
+  const { completionMode, backoffLimitPerIndex, podFailurePolicy } = example.spec;
+  const jobSpec = { completionMode, backoffLimitPerIndex, podFailurePolicy, completions: 2, parallelism: 2, backoffLimit: undefined };
+  const wish = { name: NAME, manner: 'binary', pool: null, jobSpec, folder: `${NAME}/$(JOB_COMPLETION_INDEX)` } as const;
+  const use = async (shared: string): Promise<IndexedOutcome> => {
+    const pod = await eventually('the run of index 0 to hold', () => holding(cluster));
+    await cluster.api.remove(`${PODS}/${pod.metadata.name}`);
+    await eventually(`the end of ${pod.metadata.name}`, async () => exitCodeOf(await cluster.api.get(`${PODS}/${pod.metadata.name}`)));
+    writeFileSync(join(shared, '0/go'), '');
+    const job = await eventually('the end of the Job', async () => {
+      const found = await cluster.api.get(`${JOBS}/${NAME}`);
+      return trueConditions(found).some(({ type }) => type === 'Complete' || type === 'Failed') ? found : null;
+    });
+    const pods = (await podsOf(cluster, NAME)).toSorted((a, b) => time(a) - time(b));
+    const codes = (index: string): readonly number[] =>
+      pods.filter(({ metadata }) => metadata.labels?.[INDEX] === index).flatMap((each) => exitCodeOf(each) ?? []);
+    const starts = readFileSync(join(shared, '0/starts'), 'utf8').trim().split('\n').map(Number);
+    return { job, exitCodes: [codes('0'), codes('1')], starts, result: readFileSync(join(shared, '0/result'), 'utf8').trim() };
+  };
+  return withJob(cluster, wish, use, prepareRuns);
+}
+
+/** Index 0 has nothing yet, index 1 a checkpoint that was sealed and is not whole any more. */
+async function prepareRuns(shared: string): Promise<void> {
+  const checkpoint = join(shared, '1/run/step-5');
+  for (const folder of [join(shared, '0'), checkpoint]) mkdirSync(folder, { recursive: true });
+  writeFileSync(join(checkpoint, 'state'), 'everything');
+  const { code, stderr } = await runCommand(['seal', '--accept=anything', checkpoint]);
+  if (code !== 0) throw new Error(`not sealed: ${stderr}`);
+  truncateSync(join(checkpoint, 'state'), 3);
+  // The pods' user is another one.
+  execFileSync('chmod', ['-R', 'a+rwX', shared]);
+}
+
+async function holding(cluster: Cluster): Promise<KubeObject | null> {
+  const pod = (await podsOf(cluster, NAME)).find(({ metadata }) => metadata.labels?.[INDEX] === '0');
+  if (pod === undefined) return null;
+  return (await cluster.api.text(`${PODS}/${pod.metadata.name}/log`))?.includes('holding\n') === true ? pod : null;
+}
+
+function exitCodeOf(pod: KubeObject | null): number | null {
+  const code: unknown = pod?.status?.containerStatuses?.[0]?.state?.terminated?.exitCode;
+  return typeof code === 'number' ? code : null;
+}
+
+const time = ({ metadata }: KubeObject): number => Date.parse(metadata.creationTimestamp ?? '');
