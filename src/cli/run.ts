@@ -26,11 +26,17 @@ export interface Surroundings {
 /** Runs one command line from its arguments to its exit code. Never rejects: every error is printed and has its code. */
 export async function runCli(args: readonly string[], world: Surroundings): Promise<number> {
   const life = new Lifecycle(world.signals);
+  let isOurs = true;
+  const takeSignals = (): StopSignal | null => {
+    isOurs = false;
+    return life.handOver();
+  };
   try {
     watchStreams(world, life);
     return await life.run(async (signal) => {
-      const code = await dispatch(args, world, { signal, takeSignals: () => life.handOver() });
-      await flushed(world.stdout);
+      const code = await dispatch(args, world, { signal, takeSignals });
+      // The output of a supervisor is its trainer's: where that cannot be written any more, a terminal that was closed, is no reason for another exit code.
+      if (isOurs) await flushed(world.stdout);
       return code;
     });
   } catch (thrown) {

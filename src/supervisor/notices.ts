@@ -5,11 +5,14 @@ import { SignalEcho } from './signal-echo.ts';
 import type { HeardSignal } from './signals.ts';
 import type { Surrounding } from './surroundings.ts';
 
-const CAUSE_OF: Readonly<Record<HeardSignal, Cause>> = {
-  SIGTERM: 'sigterm',
-  SIGINT: 'ctrl-c',
-  SIGHUP: 'hangup',
-  SIGUSR1: 'save-requested',
+/** What a signal means; one that another stands for is told beside it. */
+const MEANING_OF: Readonly<Record<HeardSignal, { readonly cause: Cause; readonly detail?: HeardSignal }>> = {
+  SIGTERM: { cause: 'sigterm' },
+  SIGQUIT: { cause: 'sigterm', detail: 'SIGQUIT' },
+  SIGINT: { cause: 'ctrl-c' },
+  SIGHUP: { cause: 'hangup' },
+  SIGUSR1: { cause: 'save-requested' },
+  SIGUSR2: { cause: 'save-requested', detail: 'SIGUSR2' },
 };
 
 export interface NoticeListener {
@@ -65,10 +68,10 @@ export class Notices {
   /** Somebody signalled this process. Who presses Ctrl-C a second time does not want to wait; every other signal asks for an end, or a save, in order. */
   hear(signal: HeardSignal): void {
     if (signal === 'SIGINT' && this.#ctrlC.note()) return;
-    const cause = CAUSE_OF[signal];
-    const isImpatient = cause === 'ctrl-c' && this.#all.some((known) => known.cause === 'ctrl-c');
+    const meaning = MEANING_OF[signal];
+    const isImpatient = meaning.cause === 'ctrl-c' && this.#all.some((known) => known.cause === 'ctrl-c');
     const atMs = this.#clock.now();
-    this.add(makeNotice({ cause, atMs, source: 'signal', ...(isImpatient ? { deadlineMs: atMs } : {}) }));
+    this.add(makeNotice({ ...meaning, atMs, source: 'signal', ...(isImpatient ? { deadlineMs: atMs } : {}) }));
   }
 
   add(notice: Notice): void {

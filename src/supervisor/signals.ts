@@ -1,5 +1,8 @@
-/** The signals the supervisor answers on purpose. Without a listener, SIGUSR1 would open a debugger and PID 1 would not hear SIGTERM. */
-const HEARD = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1'] as const;
+/**
+ * The signals the supervisor answers on purpose. Without a listener, SIGUSR1 would open a debugger, PID 1 would not hear SIGTERM, and SIGQUIT (Ctrl-\\, and what some
+ * images are stopped with) and SIGUSR2 (with which some schedulers warn) would end the supervisor and leave the trainer behind.
+ */
+const HEARD = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 export type HeardSignal = (typeof HEARD)[number];
 
 /** The part of a process that signals come from; the real one, or a test's. */

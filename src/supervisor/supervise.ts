@@ -195,8 +195,9 @@ function onNotice(notice: Notice, { book, words, current: { life, trainer }, unh
   if (terminating && life === null) words.leaveProvisional();
   book.sayLater(noticeSentence(notice));
   if (terminating || life?.ask('asked') === true) return;
-  if (cause === 'save-requested' && trainer?.catches('SIGUSR1') === true) {
-    trainer.tell('SIGUSR1');
+  const signal = detail === 'SIGUSR2' ? 'SIGUSR2' : 'SIGUSR1';
+  if (cause === 'save-requested' && trainer?.catches(signal) === true) {
+    trainer.tell(signal);
     return;
   }
   unheard.add(notice);

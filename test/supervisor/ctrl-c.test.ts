@@ -46,3 +46,27 @@ it('who presses Ctrl-C again does not wait for the grace', async () => {
   const ends = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'attempt-ended' ? [event] : []));
   expect(ends).toMatchObject([{ exitCode: 143, cause: 'ctrl-c' }]);
 });
+
+it('SIGQUIT ends a run as SIGTERM does: what is not saved yet is saved first', async () => {
+  using folder = tempFolder();
+  const dir = join(folder.path, 'run');
+  const run = new Supervised({ args: ['--dir', dir, '--every', '1h', '--grace', '60s'], command: trainerCommand('dies', 'sdk') });
+  await run.line(/^ready/);
+  run.signal('SIGQUIT');
+  const { code, stderr } = await run.ended;
+  expect([code, stderr]).toEqual([143, expect.stringContaining('notice: SIGTERM (SIGQUIT)') as string]);
+  expect(readLedger(dir).events.map(({ event }) => event)).toContainEqual(
+    expect.objectContaining({ kind: 'flush-ended', outcome: 'made' }),
+  );
+});
+
+it('SIGUSR2 asks for a save as SIGUSR1 does, and ends nothing', async () => {
+  using folder = tempFolder();
+  const dir = join(folder.path, 'run');
+  const run = new Supervised({ args: ['--dir', dir, '--every', '1h'], command: trainerCommand('dies', 'sdk') });
+  await run.line(/^ready/);
+  run.signal('SIGUSR2');
+  await run.line(/sealed step/);
+  run.signal('SIGTERM');
+  expect((await run.ended).code).toBe(143);
+});
