@@ -7,7 +7,6 @@ JSON line per path. This file needs the standard library alone, so that every fa
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import json
 import os
@@ -160,7 +159,6 @@ def write_fixture(data: Path, *, load: Callable[[str], Any], **facts: Any) -> No
 def loader_main(load: Callable[[str], Any]) -> None:
     """The command line of a loader: one path, or --batch with paths on standard input."""
     if sys.argv[1:] == ["--batch"]:
-        gc.freeze()  # what is loaded stays: no child looks through it again, which would also copy its pages
         for line in sys.stdin:
             if line.strip():
                 print(json.dumps(_load_in_child(load, line.rstrip("\n"))), flush=True)

@@ -30,7 +30,7 @@ MEGATRON_SIZES = dict(vocabulary=8192, hidden=512)
 torch.set_num_threads(1)
 
 # Where the writers of Megatron leave their results. Each rank would start a helper of its own, which loads torch when it gets the first:
-# that takes twenty times as long as all the rest of a save. One serves all saves, and gives each a queue of its own.
+# that takes longer than all the rest of a save. One serves all saves, and gives each a queue of its own.
 helper: SyncManager | None = None
 
 
