@@ -1,14 +1,19 @@
 /** Mutations of the protocol that no crash turns into a fault, each with the reason. Whatever is not listed here must be found out. */
 export const HARMLESS: readonly { readonly because: string; readonly mutations: readonly string[] }[] = [
   {
-    because: 'last-good.json is a cache: resume scans, and one that is torn, stale or missing only makes it look more closely',
+    because: 'last-good.json is a cache, save for the suspects in it, of which none comes back before it is synced',
     mutations: [
-      'drop sync-file .holdfast/last-good.json.ID.tmp',
-      'swap rename .holdfast/last-good.json.ID.tmp -> .holdfast/last-good.json with sync-folder .holdfast',
       'swap sync-file .holdfast/last-good.json.ID.tmp with rename .holdfast/last-good.json.ID.tmp -> .holdfast/last-good.json',
       'swap sync-folder RUN with write .holdfast/last-good.json.ID.tmp',
       'swap sync-folder checkpoint-N with write .holdfast/last-good.json.ID.tmp',
       'swap sync-folder export with write .holdfast/last-good.json.ID.tmp',
+    ],
+  },
+  {
+    because: 'the seal of files comes back from quarantine after them, and that their save is a suspect is durable by then',
+    mutations: [
+      'swap sync-folder .holdfast with rename .holdfast/quarantine/ckpt-N/ckpt-N.data-N -> ckpt-N.data-N',
+      'swap sync-folder .holdfast with rename .holdfast/quarantine/model-N.dat/model-N.dat -> model-N.dat',
     ],
   },
   {

@@ -10,6 +10,7 @@ import { listQuarantine, restore } from '../../../src/checkpoint/store/quarantin
 import type { OpenStore } from '../../../src/checkpoint/store/store.ts';
 import { killedAfterRenames } from '../killed-after.ts';
 import { LOOSE, type Loose, looseFiles, looseName, writeLoose } from '../loose-files.ts';
+import { spoil } from '../spoil.ts';
 import { openWith } from '../store-driver.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -153,6 +154,25 @@ function restored(kind: Loose): Scenario {
   };
 }
 
+/** Nobody has repaired it, and its names and sizes are right: whatever the crash leaves, it is read whole before it is taken, and never is. */
+function restoredBad(kind: Loose): Scenario {
+  const name = looseName({ kind, step: 2 });
+  return {
+    name: `${TITLES[kind]} that comes back from quarantine as bad as it was`,
+    async before(fs, run) {
+      await runOf(kind, fs, run, [1, 2]);
+      const [member = ''] = [...looseFiles({ kind, step: 2 }).keys()].filter((one) => !one.endsWith('.index'));
+      spoil(fs, join(run, member));
+      await lastGood(openWith(fs, run, 'c'), { level: 'deep' });
+    },
+    async act(fs, run) {
+      restore(openWith(fs, run, 'd'), name);
+    },
+    bad: name,
+    allowed: () => ['1/1'],
+  };
+}
+
 /** Checkpoints whose files lie beside others: each of their moves is several renames, and none of them may be lost or halved by a crash. */
 export const LOOSE_SCENARIOS: readonly Scenario[] = [
   ...LOOSE.map(inPlace),
@@ -165,4 +185,5 @@ export const LOOSE_SCENARIOS: readonly Scenario[] = [
   pruned('set', 2),
   ...LOOSE.map(quarantined),
   ...LOOSE.map(restored),
+  ...LOOSE.map(restoredBad),
 ];

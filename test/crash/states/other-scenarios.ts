@@ -11,6 +11,7 @@ import { readRun } from '../../../src/checkpoint/store/store.ts';
 import { writeRank } from '../checkpoint-bytes.ts';
 import { openWith, saveAll, saveSteps } from '../store-driver.ts';
 import { killedAfterRenames } from '../killed-after.ts';
+import { spoil } from '../spoil.ts';
 import type { RecordingFs } from '../recording-fs.ts';
 import { fencesTheFirst } from './save-scenarios.ts';
 import type { Scenario } from './scenario.ts';
@@ -87,6 +88,19 @@ export const OTHER_SCENARIOS: readonly Scenario[] = [
       fs.promise('restored');
     },
     allowed: (promises) => (promises.has('restored') ? ['1/2'] : ['1/1', '1/2']),
+  },
+  {
+    name: 'a checkpoint that comes back from quarantine as bad as it was',
+    async before(fs, run) {
+      await saveSteps(openWith(fs, run, 'a'), 'gang', [1, 2], { worldSize: 1 });
+      spoil(fs, join(run, 'step-2', 'shard-0.dat'));
+      await lastGood(openWith(fs, run, 'b'), { level: 'deep' });
+    },
+    async act(fs, run) {
+      restore(openWith(fs, run, 'c'), 'step-2');
+    },
+    bad: 'step-2',
+    allowed: () => ['1/1'],
   },
   {
     name: 'the seal of a checkpoint that another tool wrote and never synced',
