@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { bash, ROOT } from './support/run-process.ts';
@@ -17,6 +17,7 @@ it('the example seals real saves, kills the next one half-way, and resumes from 
   expect(stderr).toMatch(/CHECKPOINT_NOT_GOOD: \S+\/checkpoint-6 is PARTIAL/);
   expect(lines.at(-1)).toMatch(/\/epoch=0-step=4\.ckpt$/);
   expect(code).toBe(0);
+  expect(readdirSync(folder.path)).toEqual([]);
 });
 
 it('the README shows the example as it is', () => {
