@@ -183,7 +183,8 @@ describe.skipIf(why !== null)(`refusals${why === null ? '' : ` (not here: ${why}
     expect(refused.code).toBe(73);
   });
 
-  it.skipIf(process.getuid?.() === 0)('fetches nothing into a folder of somebody else', async () => {
+  const isRoot = process.getuid?.() === 0;
+  it.skipIf(isRoot)(`fetches nothing into a folder of somebody else${isRoot ? ' (not here: root may write everywhere)' : ''}`, async () => {
     const url = fresh();
     const closed = join(folder.path, 'closed');
     mkdirSync(closed);
