@@ -1,4 +1,15 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { flipBit } from './support/fixture-copy.ts';
@@ -258,6 +269,26 @@ describe('bad input', () => {
     expect(result.stderr).toContain(name);
     expect(readdirSync(folder.path)).toEqual(['empty', 'file']);
   });
+});
+
+it('what ls has to say about a checkpoint goes on below itself where it is long, its code beside its last word', async () => {
+  using run = trainerRun();
+  const path = join(run.path, `checkpoint-6-${'x'.repeat(40)}`);
+  renameSync(join(run.path, 'checkpoint-6'), path);
+  expect((await runCommand(['seal', path])).code).toBe(0);
+  truncateSync(join(path, 'optimizer.pt'), 1000);
+  const lines = (await runCommand(['ls', run.path])).stdout.split('\n');
+  const first = lines.findIndex((line) => line.startsWith('✗ '));
+  expect(lines[first]).toMatch(/^✗ checkpoint-6-x+: optimizer\.pt /);
+  expect(lines[first + 1]).toMatch(/^ {2}\S.* sealed \[MANIFEST_SIZE\]$/);
+});
+
+it('a link to a checkpoint is told as one by seal, with the way out', async () => {
+  using run = trainerRun();
+  symlinkSync('checkpoint-6', join(run.path, 'newest'));
+  const { code, stderr } = await runCommand(['seal', join(run.path, 'newest')]);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain('newest is a link\n  Give the checkpoint that it leads to.');
 });
 
 describe('a command that reads every byte', () => {

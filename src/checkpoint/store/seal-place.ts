@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
@@ -44,7 +44,9 @@ function find({ fs, path: run }: Store, path: string): Place {
     case 'file':
       return locateSet(fs, dirname(path), setOf(basename(path))) ?? locateFile(path);
     case 'other':
-      throw notSealable(path, 'is neither a file nor a directory', 'Give the checkpoint itself, not a link to it.');
+      throw lstatSync(path).isSymbolicLink()
+        ? notSealable(path, 'is a link', 'Give the checkpoint that it leads to.')
+        : notSealable(path, 'is neither a file nor a directory', 'Give the checkpoint itself.');
     case undefined: {
       const set = locateSet(fs, dirname(path), basename(path));
       if (set !== null) return set;

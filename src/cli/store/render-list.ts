@@ -37,16 +37,22 @@ export function renderList(report: ListReport, look: Look, nowMs: number): reado
     );
   }
   for (const { name, reason, code, warning } of checkpoints) {
-    if (reason !== null) lines.push(...wrap(`✗ ${printable(name)}: ${reason} [${code}]`, columns));
-    if (warning !== null) lines.push(...wrap(`! ${printable(name)}: ${warning}`, columns));
+    if (reason !== null) lines.push(...note(`✗ ${printable(name)}: ${reason}`, columns, code));
+    if (warning !== null) lines.push(...note(`! ${printable(name)}: ${warning}`, columns));
   }
-  for (const { name, reason } of report.broken) lines.push(...wrap(`✗ ${printable(name)}: its manifest ${reason}`, columns));
+  for (const { name, reason } of report.broken) lines.push(...note(`✗ ${printable(name)}: its manifest ${reason}`, columns));
   for (const { name, run } of report.foreign)
-    lines.push(...wrap(`· ${printable(name)} belongs to run ${printable(run)}; it is left alone`, columns));
+    lines.push(...note(`· ${printable(name)} belongs to run ${printable(run)}; it is left alone`, columns));
   for (const { id, reason, code } of report.quarantined)
-    lines.push(...wrap(`· in quarantine: ${printable(id)}: ${printable(reason)} [${code}]`, columns));
+    lines.push(...note(`· in quarantine: ${printable(id)}: ${printable(reason)}`, columns, code));
   lines.push(conclusion(report, style));
   return lines;
+}
+
+/** A line with a mark; what does not fit goes on below its text, the code beside the last word. */
+function note(text: string, columns: number, code: string | null = null): readonly string[] {
+  const lines = wrap(text, columns - 2 - (code === null ? 0 : code.length + 3));
+  return lines.map((line, index) => `${index === 0 ? '' : '  '}${line}${code !== null && index === lines.length - 1 ? ` [${code}]` : ''}`);
 }
 
 function row(checkpoint: ListedCheckpoint, style: Style, nowMs: number): readonly string[] {
@@ -70,7 +76,8 @@ const READ_FIRST: Readonly<Record<NonNullable<ListReport['readFirst']>, string>>
   suspect: 'it was found bad, or changed, before',
 };
 
-function conclusion({ lastGood, readFirst, checkpoints, broken, quarantined, missingTarget }: ListReport, style: Style): string {
+function conclusion(report: ListReport, style: Style): string {
+  const { lastGood, readFirst, checkpoints, broken, quarantined, missingTarget } = report;
   if (lastGood !== null) {
     const resumes = `A run resumes from ${style.bold(printable(lastGood))}`;
     if (readFirst === null) return `${resumes}.`;
@@ -79,6 +86,9 @@ function conclusion({ lastGood, readFirst, checkpoints, broken, quarantined, mis
   if (missingTarget !== null) {
     const gone = style.red(`The run was rolled back to ${printable(missingTarget.name)}, step ${missingTarget.step}, which is not here.`);
     return `${gone} holdfast rollback RUN decides anew: --to=STEP, --undo or --fresh.`;
+  }
+  if (report.run === null && report.foreign.length > 0) {
+    return `${style.red('Nothing tells which of these runs this is the folder of:')} .holdfast/run.json is not there. Move the checkpoints of the others elsewhere.`;
   }
   if (checkpoints.length + broken.length === 0) {
     if (quarantined.length === 0) return 'Nothing is sealed here.';
