@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../../core/errors.ts';
 import { printable } from '../../../core/printable.ts';
-import { isArray, isObject } from '../../json.ts';
+import { isArray, isObject, type JsonObject } from '../../json.ts';
 import type {
   ListedObject,
   ObjectPlan,
@@ -13,6 +13,7 @@ import type {
   Written,
 } from '../backend.ts';
 import { RequestFailure } from '../failure.ts';
+import { nextPage } from '../pages.ts';
 import { planBytes } from '../plan.ts';
 import { remoteError } from '../remote-error.ts';
 import { type GcsClient, jsonOf } from './client.ts';
@@ -137,16 +138,19 @@ export class GcsStore implements ObjectStore {
     do {
       const query = new URLSearchParams({ prefix: this.#full(prefix), fields: 'items(name,size),nextPageToken' });
       if (token !== null) query.set('pageToken', token);
-      const { body } = await this.#guard('list', prefix, () =>
-        this.#client.call({ method: 'GET', path: `${this.#bucketPath}?${query.toString()}` }),
-      );
-      const page = jsonOf(body) ?? {};
+      const used: string | null = token;
+      const [page, next] = await this.#guard('list', prefix, async (): Promise<readonly [JsonObject, string | null]> => {
+        const { body } = await this.#client.call({ method: 'GET', path: `${this.#bucketPath}?${query.toString()}` });
+        const told = jsonOf(body) ?? {};
+        const { nextPageToken } = told;
+        return [told, nextPage(used, typeof nextPageToken === 'string' && nextPageToken !== '' ? nextPageToken : null)];
+      });
       for (const item of isArray(page['items']) ? page['items'] : []) {
         const name = isObject(item) ? item['name'] : undefined;
         if (isObject(item) && typeof name === 'string' && name.startsWith(start))
           yield { key: name.slice(start.length), size: Number(item['size']) };
       }
-      token = typeof page['nextPageToken'] === 'string' && page['nextPageToken'] !== '' ? page['nextPageToken'] : null;
+      token = next;
     } while (token !== null);
   }
 

@@ -1,5 +1,6 @@
 import type { ListedObject, ObjectPlan, ObjectStore, PartBody, RangeSink, StoredObject, Upload, Written } from '../backend.ts';
 import { RequestFailure } from '../failure.ts';
+import { nextPage } from '../pages.ts';
 import { encodeCrc32c, planBytes } from '../plan.ts';
 import { remoteError } from '../remote-error.ts';
 import type { Clock } from '../../../core/clock.ts';
@@ -112,13 +113,16 @@ export class S3Store implements ObjectStore {
         ['prefix', this.#full(prefix)],
       ];
       if (token !== null) query.push(['continuation-token', token]);
-      const { body } = await this.#guard('list', prefix, () => this.#client.call({ method: 'GET', key: null, query }));
-      const xml = body.toString('utf8');
+      const used: string | null = token;
+      const [xml, next] = await this.#guard('list', prefix, async (): Promise<readonly [string, string | null]> => {
+        const page = (await this.#client.call({ method: 'GET', key: null, query })).body.toString('utf8');
+        return [page, nextPage(used, xmlText(page, 'IsTruncated') === 'true' ? xmlText(page, 'NextContinuationToken') : null)];
+      });
       for (const block of xmlBlocks(xml, 'Contents')) {
         const key = xmlText(block, 'Key');
         if (key?.startsWith(start) === true) yield { key: key.slice(start.length), size: Number(xmlText(block, 'Size')) };
       }
-      token = xmlText(xml, 'IsTruncated') === 'true' ? xmlText(xml, 'NextContinuationToken') : null;
+      token = next;
     } while (token !== null);
   }
 

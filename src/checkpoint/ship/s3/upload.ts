@@ -1,5 +1,6 @@
 import type { ObjectPlan, PartBody, PlannedPart, Upload } from '../backend.ts';
 import { RequestFailure } from '../failure.ts';
+import { nextPage } from '../pages.ts';
 import { compareStored, decodeCrc32c, encodeCrc32c } from '../plan.ts';
 import { failureOf, type S3Client } from './client.ts';
 import { readStored } from './stored.ts';
@@ -19,6 +20,7 @@ const DATE_RESOLUTION_MS = 1000;
 /** Every multipart upload in progress whose key starts with the prefix, as far as the store tells: MinIO only knows those of one exact key. */
 export async function* listUploads(client: S3Client, prefix: string): AsyncGenerator<FoundUpload> {
   let markers: readonly (readonly [string, string])[] = [];
+  let page: string | null = null;
   for (;;) {
     const query = [['uploads', ''], ['prefix', prefix], ...markers] as const;
     const { body, headers } = await client.call({ method: 'GET', key: null, query });
@@ -30,6 +32,7 @@ export async function* listUploads(client: S3Client, prefix: string): AsyncGener
     }
     const [nextKey, nextId] = [xmlText(xml, 'NextKeyMarker') ?? '', xmlText(xml, 'NextUploadIdMarker') ?? ''];
     if (xmlText(xml, 'IsTruncated') !== 'true' || nextKey === '') return;
+    page = nextPage(page, JSON.stringify([nextKey, nextId]));
     markers = [['key-marker', nextKey], ...(nextId === '' ? [] : [['upload-id-marker', nextId] as const])];
   }
 }
@@ -92,6 +95,7 @@ async function create(client: S3Client, key: string): Promise<string> {
 async function listParts(client: S3Client, { key, id }: FoundUpload): Promise<Map<number, HeldPart>> {
   const held = new Map<number, HeldPart>();
   let marker: readonly (readonly [string, string])[] = [];
+  let page: string | null = null;
   for (;;) {
     const xml = (await client.call({ method: 'GET', key, query: [['uploadId', id], ...marker] })).body.toString('utf8');
     for (const block of xmlBlocks(xml, 'Part')) {
@@ -102,6 +106,7 @@ async function listParts(client: S3Client, { key, id }: FoundUpload): Promise<Ma
     }
     const next = xmlText(xml, 'NextPartNumberMarker') ?? '';
     if (xmlText(xml, 'IsTruncated') !== 'true' || next === '') return held;
+    page = nextPage(page, next);
     marker = [['part-number-marker', next]];
   }
 }
