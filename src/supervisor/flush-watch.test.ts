@@ -3,7 +3,7 @@ import { VirtualClock } from '../core/clock.ts';
 import type { Deadline } from '../domain/effective-grace.ts';
 import type { Prediction } from '../domain/prediction.ts';
 import { untilHopeless } from './flush-watch.ts';
-import type { DeskProgress } from './save-desk.ts';
+import type { DeskProgress } from './desk-state.ts';
 
 const SECOND = 1000;
 const TOTAL = 1000;

@@ -10,7 +10,7 @@ import {
   type SaveTimes,
 } from '../domain/prediction.ts';
 import type { RunHistory } from '../ledger/history.ts';
-import type { SaveTimings } from './save-desk.ts';
+import type { SaveTimings } from './save-timings.ts';
 
 /** What is known about saves and interruptions of the run, over all its attempts. */
 interface Known {
@@ -98,6 +98,11 @@ export class Measurements {
   get lostSteps(): number | null {
     if (this.step === null) return null;
     return Math.max(0, this.step - (this.#lastGoodStep ?? -1));
+  }
+
+  /** The trainer's framework saves by itself, and its saves are seen. */
+  get isWatched(): boolean {
+    return this.#isWatched;
   }
 
   unsavedMs(nowMs: number): number {

@@ -2,40 +2,23 @@ import type { Retention } from '../checkpoint/store/retention.ts';
 import { abandonSave } from '../checkpoint/store/save.ts';
 import type { OpenStore } from '../checkpoint/store/store.ts';
 import { HoldfastError, toError } from '../core/errors.ts';
+import {
+  type DeskProgress,
+  type DeskState,
+  type DeskWaiting,
+  type Gathering,
+  IDLE,
+  progressOf,
+  type SealedBytes,
+  waitingOf,
+} from './desk-state.ts';
+import { type OwnTimes, type SaveTimings, UNTOLD, UNWRITTEN, withRank, type Written } from './save-timings.ts';
 import type { OpenedSave, SaveWay } from './save-way.ts';
 import type { Rank } from './sdk/server.ts';
-import type { SealedSave, SealPhases } from './sealing/messages.ts';
+import type { SealedSave } from './sealing/messages.ts';
 import { namesOf } from './sealing/one-writer.ts';
 import type { Sealer } from './sealing/sealer.ts';
 import { dropImage, hasHandedOver, markOf } from './staging/image.ts';
-
-/** How long each phase of a save took. */
-export interface SaveTimings {
-  readonly step: number;
-  readonly bytes: number;
-  /** From the folder's being given to the handing over, without what ranks waited for each other or did before they saved; of the slowest. */
-  readonly writeMs: number;
-  /** How long the trainer stood still for it: all the while, unless the ranks say otherwise; that of the slowest. */
-  readonly stallMs: number;
-  /** From then until it was sealed; the trainer goes on meanwhile. */
-  readonly sealMs: number;
-  readonly phases: SealPhases;
-}
-
-type Written = Pick<SaveTimings, 'writeMs' | 'stallMs'>;
-
-/** What a rank says about its part of a save. */
-export interface OwnTimes {
-  /** How long it stood still for it; null: until it handed over. */
-  readonly stallMs: number | null;
-  /** How long of that it waited for other ranks. */
-  readonly waitedMs: number;
-  /** How long it had the folder and did something else, before it came to saving. */
-  readonly betweenMs: number;
-}
-
-/** Nothing is known but when it handed over. */
-const UNTOLD: OwnTimes = { stallMs: null, waitedMs: 0, betweenMs: 0 };
 
 /** Told as it happens. */
 export interface SaveEvents {
@@ -72,46 +55,6 @@ interface Begun {
   readonly step: number;
 }
 
-interface Gathering {
-  readonly kind: 'gathering';
-  readonly step: number;
-  readonly here: Set<Rank>;
-  readonly all: Rank[];
-  readonly given: AbortController;
-}
-
-type State =
-  | { readonly kind: 'idle' }
-  | Gathering
-  | {
-      readonly kind: 'writing';
-      readonly save: OpenedSave;
-      readonly missing: Set<Rank>;
-      readonly all: readonly Rank[];
-      readonly sinceMs: number;
-      /** Of the ranks that have handed over. */
-      readonly written: Written;
-    }
-  | { readonly kind: 'sealing'; readonly save: OpenedSave; readonly sinceMs: number }
-  | { readonly kind: 'tidying'; readonly save: OpenedSave; readonly sinceMs: number };
-
-/** Since when the ranks write into a folder, or what they wrote is sealed, and how many bytes of it already are; instants are monotonic. */
-export type DeskProgress =
-  | { readonly kind: 'writing'; readonly sinceMs: number; readonly folder: string }
-  | { readonly kind: 'sealing'; readonly sinceMs: number; readonly done: number; readonly total: number };
-
-/** A save that waits for the disk while the ranks train on; instants are monotonic. */
-export interface DeskWaiting {
-  readonly kind: 'sealing' | 'tidying';
-  readonly save: string;
-  readonly step: number;
-  readonly sinceMs: number;
-  /** When a byte of it was last seen to move. */
-  readonly movedMs: number;
-}
-
-const IDLE: State = { kind: 'idle' };
-
 /**
  * Where ranks bring their saves, one at a time.
  *
@@ -129,10 +72,8 @@ const IDLE: State = { kind: 'idle' };
 export class SaveDesk {
   readonly #options: DeskOptions;
   readonly #stop = new AbortController();
-  #state: State = IDLE;
-  /** Bytes of the save that is being sealed, and when they last grew. */
-  #sealed = { done: 0, total: 0 };
-  #movedMs = 0;
+  #state: DeskState = IDLE;
+  #sealed: SealedBytes = { done: 0, total: 0, movedMs: 0 };
   /** Why nobody waits for the save that is being sealed or tidied up after; null while one may. */
   #overdue: string | null = null;
   #waiting: Begun[] = [];
@@ -146,7 +87,7 @@ export class SaveDesk {
     this.#options = options;
   }
 
-  get phase(): State['kind'] {
+  get phase(): DeskState['kind'] {
     return this.#state.kind;
   }
 
@@ -157,18 +98,12 @@ export class SaveDesk {
 
   /** How far the save that goes on has come; null when none does. */
   get progress(): DeskProgress | null {
-    const state = this.#state;
-    if (state.kind === 'sealing') return { kind: 'sealing', sinceMs: state.sinceMs, ...this.#sealed };
-    if (state.kind !== 'writing') return null;
-    return { kind: 'writing', sinceMs: state.sinceMs, folder: state.save.image?.data ?? state.save.data };
+    return progressOf(this.#state, this.#sealed);
   }
 
   /** What waits for the disk here; null: nothing does. */
   get waiting(): DeskWaiting | null {
-    const state = this.#state;
-    if (state.kind !== 'sealing' && state.kind !== 'tidying') return null;
-    const { kind, save, sinceMs } = state;
-    return { kind, save: save.save, step: save.step, sinceMs, movedMs: Math.max(sinceMs, this.#movedMs) };
+    return waitingOf(this.#state, this.#sealed);
   }
 
   /** True while a rank cannot go on before something has happened here. */
@@ -189,13 +124,10 @@ export class SaveDesk {
   handOver(rank: Rank, id: string, own: OwnTimes): void {
     const state = this.#state;
     if (state.kind !== 'writing' || state.save.save !== id || !state.missing.delete(rank)) return;
-    const allMs = Math.max(0, this.#now() - state.sinceMs - own.betweenMs);
-    const writeMs = Math.max(state.written.writeMs, allMs - Math.min(allMs, own.waitedMs));
-    const stallMs = Math.max(state.written.stallMs, Math.min(allMs, own.stallMs ?? allMs));
-    const written = { writeMs, stallMs };
+    const written = withRank(state.written, this.#now() - state.sinceMs, own);
     if (state.missing.size > 0) return this.#enter({ ...state, written });
-    this.#options.events.onHandedOver(state.save, writeMs);
-    this.#sealed = { done: 0, total: 0 };
+    this.#options.events.onHandedOver(state.save, written.writeMs);
+    this.#sealed = { ...this.#sealed, done: 0, total: 0 };
     this.#enter({ kind: 'sealing', save: state.save, sinceMs: this.#now() });
     void this.#seal(state.save, state.all, written);
   }
@@ -313,7 +245,7 @@ export class SaveDesk {
     if (this.#state === state) this.#giveUp(`rank ${missing.join(', ')} did not come to step ${state.step} in time`);
   }
 
-  #arrive(state: State & { readonly kind: 'gathering' }, rank: Rank): void {
+  #arrive(state: Gathering, rank: Rank): void {
     // One that has come since the first began takes part too.
     if (!state.all.includes(rank)) state.all.push(rank);
     state.here.add(rank);
@@ -328,7 +260,7 @@ export class SaveDesk {
     try {
       const save = await way.open(step, all, this.#stop.signal);
       if (this.#state !== state) return this.#discard(save);
-      this.#enter({ kind: 'writing', save, missing: new Set(all), all, sinceMs: this.#now(), written: { writeMs: 0, stallMs: 0 } });
+      this.#enter({ kind: 'writing', save, missing: new Set(all), all, sinceMs: this.#now(), written: UNWRITTEN });
       events.onBegun(save);
       const { image } = save;
       for (const rank of all) {
@@ -348,7 +280,7 @@ export class SaveDesk {
       this.#drop(state, new HoldfastError('SAVE_INCOMPLETE', { message: reason, hint }));
   }
 
-  #drop(state: State & { readonly kind: 'gathering' | 'writing' }, error: Error): void {
+  #drop(state: DeskState & { readonly kind: 'gathering' | 'writing' }, error: Error): void {
     const { events } = this.#options;
     if (state.kind === 'gathering') {
       state.given.abort();
@@ -368,8 +300,7 @@ export class SaveDesk {
     const startedMs = this.#now();
     try {
       const onBytes = (done: number, total: number): void => {
-        this.#sealed = { done, total };
-        this.#movedMs = this.#now();
+        this.#sealed = { done, total, movedMs: this.#now() };
       };
       const sealed = await way.seal(save, all, { writeMs: written.writeMs, signal, onBytes });
       const { path, bytes, phases } = sealed;
@@ -411,7 +342,7 @@ export class SaveDesk {
     }
   }
 
-  #enter(state: State): void {
+  #enter(state: DeskState): void {
     this.#state = state;
     if (state.kind !== 'idle') return;
     this.#overdue = null;

@@ -8,7 +8,8 @@ import type { Resume } from './find-resume.ts';
 import type { LifeOptions } from './life.ts';
 import type { Measurements } from './measurements.ts';
 import type { Ranks } from './ranks.ts';
-import type { SaveEvents, SaveTimings } from './save-desk.ts';
+import type { SaveEvents } from './save-desk.ts';
+import type { SaveTimings } from './save-timings.ts';
 import type { SaveReason } from './sdk/protocol.ts';
 import type { SealedSave, SealPhases } from './sealing/messages.ts';
 

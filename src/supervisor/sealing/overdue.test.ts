@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../core/clock.ts';
 import type { LedgerEvent } from '../../ledger/events.ts';
-import type { DeskWaiting } from '../save-desk.ts';
+import type { DeskWaiting } from '../desk-state.ts';
 import { watchOverdue } from './overdue.ts';
 
 const PREDICTED = { medianMs: 4000, p95Ms: 10_000, samples: 9 };
