@@ -4,7 +4,12 @@ import { defineCommand } from '../command.ts';
 
 export const pin = defineCommand({
   description: 'Pins sealed checkpoints: no retention rule deletes them, until they are unpinned.',
-  operand: { name: 'CHECKPOINT', description: 'A sealed checkpoint in the folder of its run', count: 'many', complete: 'paths' },
+  operand: {
+    name: 'CHECKPOINT',
+    description: 'A sealed checkpoint in the folder of its run, by its path, or by its step in place of its name',
+    count: 'many',
+    complete: 'paths',
+  },
   options: {},
   examples: [{ line: 'pin runs/gpt2/step-5000', description: 'Keep this one whatever prune is told' }],
 

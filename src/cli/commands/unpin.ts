@@ -4,7 +4,12 @@ import { defineCommand } from '../command.ts';
 
 export const unpin = defineCommand({
   description: 'Unpins checkpoints: from now on retention may delete them.',
-  operand: { name: 'CHECKPOINT', description: 'A checkpoint in the folder of its run', count: 'many', complete: 'paths' },
+  operand: {
+    name: 'CHECKPOINT',
+    description: 'A sealed checkpoint in the folder of its run, by its path, or by its step in place of its name',
+    count: 'many',
+    complete: 'paths',
+  },
   options: {},
   examples: [{ line: 'unpin runs/gpt2/step-5000', description: 'Let prune decide again' }],
 
