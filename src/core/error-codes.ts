@@ -66,7 +66,7 @@ export const ERROR_CODES = {
     exit: EXIT.noInput,
     title: 'The folder .holdfast of the run cannot be understood',
     explain:
-      'A file that Holdfast keeps about the run is damaged, or a newer version of Holdfast made it. Nothing was changed. The checkpoints do not depend on it: `holdfast verify` reads them, and after moving `.holdfast` away the next command makes a new one from their manifests.',
+      'A file that Holdfast keeps about the run is damaged, or a newer version of Holdfast made it. Nothing was changed. The checkpoints do not depend on it: `holdfast verify` reads them, and after moving `.holdfast` away the next command makes a new one from their manifests, where all of them are of one run. Where they are of several and nothing says whose folder it is, none is made: move those of the other runs elsewhere first (`holdfast ls RUN` tells whose each is).',
   },
   RUN_FOREIGN: {
     exit: EXIT.no,

@@ -154,7 +154,9 @@ export function readsFirst(store: Store, checkpoint: SealedCheckpoint): 'boot' |
 }
 
 /** True when the run has no checkpoint that it could have gone on from, good or bad: only then does it begin at the beginning by itself. */
-export function startsFresh({ checkpoint, skipped, withheld, scan: { rollback } }: LastGood): boolean {
+export function startsFresh({ checkpoint, skipped, withheld, scan: { run, rollback, foreign } }: LastGood): boolean {
+  // Checkpoints of several runs, and nothing that tells whose folder it is: some of them may be this run's.
+  if (run === null && foreign.length > 0) return false;
   // Somebody wants to go on from a checkpoint that is not here: nothing is not what was decided.
   if (rollback !== null && rollback.to !== null) return false;
   // Who decides to start fresh leaves out also what cannot say its attempt.
@@ -217,6 +219,12 @@ function moveAside(store: Store, checkpoint: SealedCheckpoint | BrokenSeal, why:
   }
 }
 
+/** One of which every byte was read and matches is none any more. */
+function suspectsAfter(cache: LastGoodCache | null, level: CheckLevel, good: string): readonly string[] {
+  const suspects = cache?.suspects ?? [];
+  return level === 'deep' ? suspects.filter((save) => save !== good) : suspects;
+}
+
 function remember(
   store: Store,
   { name, manifest }: SealedCheckpoint,
@@ -228,8 +236,7 @@ function remember(
   const bootIds = store.bootId === null || known.includes(store.bootId) || level === 'quick' ? known : [...known, store.bootId];
   // Only a deep check in which nothing failed takes the suspicion away.
   const isSuspect = isSick || (cache?.isSuspect === true && level !== 'deep');
-  const suspects = (cache?.suspects ?? []).filter((save) => level !== 'deep' || save !== manifest.save);
-  const next = { name, save: manifest.save, bootIds, isSuspect, suspects };
+  const next = { name, save: manifest.save, bootIds, isSuspect, suspects: suspectsAfter(cache, level, manifest.save) };
   if (cache !== null && JSON.stringify(cache) === JSON.stringify(next)) return;
   writeCache({ ...store, run: store.run }, next);
 }

@@ -71,7 +71,11 @@ export function readManifestFile(fs: DurableFs, file: string): FoundSeal['parsed
 
 /** The one run that all sealed checkpoints of a folder belong to; null when there are none, or of several runs. */
 export function runOfSeals(seals: readonly FoundSeal[]): string | null {
-  const runs = new Set(seals.flatMap(({ parsed }) => (parsed.ok ? [parsed.manifest.run] : [])));
-  const [only] = runs;
-  return runs.size === 1 && only !== undefined ? only : null;
+  const [only, ...others] = runsOfSeals(seals);
+  return others.length === 0 ? (only ?? null) : null;
+}
+
+/** Every run that a sealed checkpoint of a folder belongs to. */
+export function runsOfSeals(seals: readonly FoundSeal[]): readonly string[] {
+  return [...new Set(seals.flatMap(({ parsed }) => (parsed.ok ? [parsed.manifest.run] : [])))];
 }

@@ -9,7 +9,7 @@ import { removeTree } from './delete-tree.ts';
 import { type DurableFs, realFs } from './durable-fs.ts';
 import { at, MANIFEST_NAME, STORE_FOLDER, STORE_FOLDERS } from './layout.ts';
 import { processIdentity } from './process-identity.ts';
-import { readSeals, runOfSeals } from './read-seals.ts';
+import { readSeals, runsOfSeals } from './read-seals.ts';
 import { isCode, isNotOurs, storeError } from './store-error.ts';
 import { assertSuited } from './suitability.ts';
 
@@ -71,10 +71,23 @@ export function openRun(path: string, parts: Partial<World> & { readonly run?: s
     return { ...world, path, run: known, isCopy };
   }
   try {
-    return { ...world, path, isCopy, run: createRun(world, path, runOfSeals(readSeals(fs, path)) ?? wanted ?? world.makeId()) };
+    return { ...world, path, isCopy, run: createRun(world, path, runFor(world, path, wanted)) };
   } catch (thrown) {
     throw storeError(thrown, 'make the store of the run in', path);
   }
+}
+
+/** The identity that a run gets whose folder has lost it, or never had one. Where nothing tells which of several runs it is, none is made up: all would be foreign to it. */
+function runFor({ fs, makeId }: World, path: string, wanted: string | undefined): string {
+  const runs = runsOfSeals(readSeals(fs, path));
+  const [only] = runs;
+  if (only === undefined) return wanted ?? makeId();
+  if (runs.length === 1) return only;
+  if (wanted !== undefined && runs.includes(wanted)) return wanted;
+  throw new HoldfastError('RUN_DAMAGED', {
+    message: `${printable(path)} holds sealed checkpoints of ${runs.length} runs, and ${printable(at.runFile(path))}, which says whose folder it is, is not there`,
+    hint: 'Nothing was changed. Move the checkpoints of the other runs elsewhere, with their manifests: holdfast ls RUN tells whose each is.',
+  });
 }
 
 /** A store that was opened to read, now to write. */

@@ -60,8 +60,8 @@ export const prune = defineCommand({
     }
     if (report.lastGood !== null) return EXIT.ok;
     const { kept, skipped, withheld } = report;
-    const aside = withheld.length === 0 ? '' : `; ${withheld.length} in quarantine, which holdfast quarantine RUN lists`;
-    output.note(`nothing was deleted: no sealed checkpoint of the run is good${aside}`);
+    const { whyNothingGoes } = await import('../store/prune-report.ts');
+    output.note(`nothing was deleted: ${whyNothingGoes(report)}`);
     return kept.length + skipped.length + withheld.length === 0 ? EXIT.nothing : EXIT.no;
   },
 });

@@ -33,6 +33,8 @@ export interface PruneReport {
   readonly skipped: readonly Skipped[];
   /** Where nothing is good: what lies in quarantine and would count. */
   readonly withheld: readonly string[];
+  /** Sealed, and out of consideration: the run was rolled back from them. */
+  readonly rolledBack: number;
 }
 
 export async function pruneReport(path: string, options: PruneOptions): Promise<PruneReport> {
@@ -57,5 +59,14 @@ export async function pruneReport(path: string, options: PruneOptions): Promise<
     removedBytes: pruned.removedBytes,
     skipped: pruned.lastGood.skipped,
     withheld: pruned.lastGood.withheld.map(({ id }) => id),
+    rolledBack: pruned.lastGood.scan.rolledBack.length,
   };
+}
+
+/** Why no sealed checkpoint was found that anything could be deleted for. */
+export function whyNothingGoes({ skipped, withheld, rolledBack }: PruneReport): string {
+  const aside = withheld.length === 0 ? '' : `; ${withheld.length} in quarantine, which holdfast quarantine RUN lists`;
+  if (skipped.length + withheld.length === 0 && rolledBack > 0)
+    return `the run was rolled back from everything that is sealed here, and that stays until something newer is sealed`;
+  return `no sealed checkpoint of the run is good${aside}`;
 }

@@ -82,8 +82,9 @@ function whyNone(found: LastGood): string {
   if (withheld.length > 0) return `nothing is sealed here any more; ${count(withheld.length, 'checkpoint')} in quarantine`;
   if (scan.rolledBack.length > 0)
     return `the run was rolled back to start fresh: ${count(scan.rolledBack.length, 'sealed checkpoint')} left out`;
-  if (scan.foreign.length > 0)
-    return `nothing of this run is sealed here; ${count(scan.foreign.length, 'checkpoint')} of another run was left alone`;
+  if (scan.run === null && scan.foreign.length > 0)
+    return 'checkpoints of several runs are sealed here, and .holdfast/run.json, which says whose folder it is, is not there. Move those of the other runs elsewhere: holdfast ls RUN tells whose each is';
+  if (scan.foreign.length > 0) return `nothing of this run is sealed here: ${strangers(scan.foreign)}`;
   return 'nothing is sealed here: the run starts fresh. holdfast seal PATH seals a checkpoint that another tool made';
 }
 
@@ -96,7 +97,14 @@ function notesOf({ checkpoint, because, warning, scan }: LastGood, worldSize: nu
   if (worldSize !== null && saved !== null && saved !== worldSize) notes.push(`saved by ${count(saved, 'rank')}, resumed by ${worldSize}`);
   if (checkpoint !== null && scan.rolledBack.length > 0)
     notes.push(`left out: ${count(scan.rolledBack.length, 'checkpoint')} that the run was rolled back from`);
+  if (checkpoint !== null && scan.foreign.length > 0) notes.push(strangers(scan.foreign));
   return notes;
+}
+
+/** Sealed checkpoints of other runs, of which `ls` tells the names. */
+function strangers(foreign: LastGood['scan']['foreign']): string {
+  const runs = new Set(foreign.map(({ run }) => run)).size;
+  return `${count(foreign.length, 'checkpoint')} of ${runs === 1 ? 'another run' : `${runs} other runs`} ${foreign.length === 1 ? 'was' : 'were'} left alone`;
 }
 
 function count(amount: number, noun: string): string {

@@ -161,8 +161,8 @@ function restoredBad(kind: Loose): Scenario {
     name: `${TITLES[kind]} that comes back from quarantine as bad as it was`,
     async before(fs, run) {
       await runOf(kind, fs, run, [1, 2]);
-      const [member = ''] = [...looseFiles({ kind, step: 2 }).keys()].filter((one) => !one.endsWith('.index'));
-      spoil(fs, join(run, member));
+      const member = [...looseFiles({ kind, step: 2 }).keys()].find((one) => !one.endsWith('.index'));
+      spoil(fs, join(run, member ?? ''));
       await lastGood(openWith(fs, run, 'c'), { level: 'deep' });
     },
     async act(fs, run) {
