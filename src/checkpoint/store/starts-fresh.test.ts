@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sealSteps, testRun } from '../../../test/support/sealed-run.ts';
 import { lastGood, missingTarget, startsFresh } from './last-good.ts';
-import { quarantine } from './quarantine.ts';
 import { findSealed, rollBack } from './roll-back.ts';
 
 describe('none that is good', () => {
