@@ -5,6 +5,7 @@ DeepSpeed also drops two of its own scripts (zero_to_fp32.py, zero_to_torch.py) 
 state and are taken away again.
 """
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -15,19 +16,22 @@ from loaders.deepspeed_zero import load
 from makers.launch import leave, torchrun
 
 RANKS = 2
+FIXTURES = [f"deepspeed-zero{stage}" for stage in range(4)]
 
 
-def save_on_this_rank(stage: int) -> None:
-    """What each torchrun worker does, in the folder that gets the checkpoint."""
+def save_on_this_rank() -> None:
+    """What each torchrun worker does, in the folder that gets the fixtures: it takes longer to start than to train at every stage."""
     from makers.zero_engine import engine
 
-    trained = engine(stage)
-    torch.manual_seed(100 + torch.distributed.get_rank())
-    for _ in range(4 + EXTRA_STEPS):
-        tokens = torch.randint(0, 16, (4,))
-        trained.backward(torch.nn.functional.cross_entropy(trained(tokens), tokens % 4))
-        trained.step()
-    trained.save_checkpoint("run", client_state={"rng": torch.get_rng_state()})
+    for stage, fixture_id in enumerate(FIXTURES):
+        trained = engine(stage)
+        torch.manual_seed(100 + torch.distributed.get_rank())
+        for _ in range(4 + EXTRA_STEPS):
+            tokens = torch.randint(0, 16, (4,))
+            trained.backward(torch.nn.functional.cross_entropy(trained(tokens), tokens % 4))
+            trained.step()
+        with contextlib.chdir(f"{fixture_id}/data"):
+            trained.save_checkpoint("run", client_state={"rng": torch.get_rng_state()})
     leave()
 
 
@@ -35,9 +39,9 @@ def main(out_dir: str) -> None:
     import deepspeed
 
     versions = {"deepspeed": deepspeed.__version__, "torch": torch.__version__.split("+")[0]}
-    for stage in range(4):
-        data = start_fixture(out_dir, f"deepspeed-zero{stage}")
-        torchrun(__file__, RANKS, data, str(stage))
+    folders = [start_fixture(out_dir, fixture_id) for fixture_id in FIXTURES]
+    torchrun(__file__, RANKS, Path(out_dir))
+    for data in folders:
         for script in (data / "run").glob("zero_to_*.py"):
             script.unlink()
         write_fixture(
@@ -57,6 +61,6 @@ def main(out_dir: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--rank":
-        save_on_this_rank(int(sys.argv[2]))
+        save_on_this_rank()
     else:
         main(sys.argv[1])

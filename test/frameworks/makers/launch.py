@@ -10,10 +10,10 @@ from pathlib import Path
 import torch.distributed
 
 
-def torchrun(script: str, ranks: int, folder: Path, *arguments: str) -> None:
-    """Runs `script --rank ARGUMENTS` on that many ranks, in the folder that gets the checkpoint."""
+def torchrun(script: str, ranks: int, folder: Path) -> None:
+    """Runs `script --rank` on that many ranks, in the folder that gets what they save."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
-    command = [*launcher, str(Path(script).resolve()), "--rank", *arguments]
+    command = [*launcher, str(Path(script).resolve()), "--rank"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     subprocess.run(command, check=True, cwd=folder, env=environment, stdout=sys.stderr)
 
