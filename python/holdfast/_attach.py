@@ -18,7 +18,8 @@ def attach(env: Optional[Mapping[str, str]] = None) -> Run:
 
     Outside ``holdfast run`` the run that is returned does nothing: no save is ever due, and a resume starts fresh. When the
     supervisor does not answer, no save is due either, and a resume goes on from the checkpoint that the environment names.
-    Under torchrun every rank attaches. A process is one rank: attaching again returns the run that it has, also when the
+    Under torchrun every rank attaches; so does every process that a script has started itself, after it has initialised
+    torch.distributed, which tells them apart. A process is one rank: attaching again returns the run that it has, also when the
     supervisor is gone but the other ranks are not; it is then looked for again.
     """
     settings = os.environ if env is None else env

@@ -1,7 +1,8 @@
-"""Which rank a process is, as torchrun and its like tell it."""
+"""Which rank a process is, as torch.distributed knows, or torchrun and its like tell."""
 
 from __future__ import annotations
 
+import sys
 from typing import Mapping, NamedTuple, Optional
 
 
@@ -11,7 +12,11 @@ class Rank(NamedTuple):
 
 
 def rank_of(settings: Mapping[str, str]) -> Rank:
-    """The one that an environment names; one of its own where it names none."""
+    """The one that torch.distributed has given it, once it is initialised: processes that a script has started itself share one environment.
+    Before that the one that the environment names; one of its own where it names none."""
+    dist = sys.modules.get("torch.distributed")
+    if dist is not None and dist.is_available() and dist.is_initialized() and dist.get_rank() >= 0:
+        return Rank(dist.get_rank(), dist.get_world_size())
     rank, world = number(settings.get("RANK")), number(settings.get("WORLD_SIZE"))
     if rank is None or world is None or rank >= world:
         return Rank(0, 1)

@@ -12,6 +12,7 @@ import { Ranks } from './ranks.ts';
 import { saveAlone } from './save-way.ts';
 import { SaveDesk } from './save-desk.ts';
 import { type LostSave, type SaveOutcome, SaveRecord } from './save-record.ts';
+import type { SeatedListener } from './sdk/one-seat-each.ts';
 import type { SaveReason } from './sdk/protocol.ts';
 import type { Rank, SdkListener } from './sdk/server.ts';
 import { judgeOverdue } from './sealing/overdue.ts';
@@ -47,7 +48,7 @@ const NO_STAGE = { path: null, reason: 'saves do not go to memory first' } as co
  * One life of the trainer as far as it speaks with us: its ranks, their progress and their saves. It listens to the socket, keeps
  * the measurements and writes everything down. It decides nothing: the cadence and the ending do, through {@link ask} and {@link nextSave}.
  */
-export class Life implements SdkListener {
+export class Life implements SeatedListener {
   readonly ranks = new Ranks();
   readonly desk: SaveDesk;
   readonly measured: Measurements;
@@ -85,6 +86,11 @@ export class Life implements SdkListener {
       lost: () => this.ranks.lost,
       furthest: () => this.ranks.furthest,
     });
+  }
+
+  /** Nobody has told of any work, and no saves are watched. */
+  get isUnknown(): boolean {
+    return this.worldSize === null && !this.measured.isWatched;
   }
 
   /** Resolves when the first rank speaks with us. */
@@ -138,6 +144,10 @@ export class Life implements SdkListener {
     if (this.ranks.count === 0) this.#startWorkers();
     this.ranks.add(rank);
     this.#greet(rank).catch((thrown: unknown) => this.onDefect(thrown));
+  }
+
+  greetDouble(rank: Rank): void {
+    this.#welcome.greetDouble(rank).catch((thrown: unknown) => this.onDefect(thrown));
   }
 
   async #greet(rank: Rank): Promise<void> {

@@ -23,6 +23,7 @@ import { Life } from './life.ts';
 import type { Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
 import { patience } from './patience.ts';
+import { OneSeatEach } from './sdk/one-seat-each.ts';
 import { SdkServer } from './sdk/server.ts';
 import { makeSocketPlace, socketCandidates, type SocketPlace } from './sdk/socket-folder.ts';
 import { watchOverdue } from './sealing/overdue.ts';
@@ -127,7 +128,7 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
   const onLeft = (): void => current.trainer?.look();
   const tells = { onSafe, onFirstStep: live.onFirstStep, onFenced: fenced.resolve, onLeft };
   const life = new Life({ options, store, ...prepared, book, sealer, stage, ...tells });
-  const server = await SdkServer.listen(prepared.place.path, life);
+  const server = await SdkServer.listen(prepared.place.path, new OneSeatEach(life));
   const [stop, over] = [new AbortController(), new AbortController()];
   let watcher: Watcher | null = null;
   try {

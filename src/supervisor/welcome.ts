@@ -50,9 +50,28 @@ export class Welcome {
   /** Tells a rank, as soon as it is known what all of them go on from; false when it has gone by then. */
   async greet(rank: Rank): Promise<boolean> {
     const resume = await this.#from;
-    const { ranks, store, attempt, options, book, stage } = this.#options;
+    const { ranks, book } = this.#options;
     if (!ranks.all.includes(rank)) return false;
     this.#worldSize = rank.world;
+    this.#send(rank, resume);
+    book.record({ kind: 'sdk-attached', rank: rank.rank, worldSize: rank.world, python: null, framework: null });
+    if (!this.#isTold)
+      book.say(
+        resume === null ? 'the trainer has attached; it starts fresh' : `the trainer has attached; it resumes after step ${resume.step}`,
+      );
+    this.#isTold = true;
+    this.#attached.resolve();
+    this.#tellOtherWorld(rank, resume);
+    return true;
+  }
+
+  /** The same to one that takes no part. */
+  async greetDouble(rank: Rank): Promise<void> {
+    this.#send(rank, await this.#from);
+  }
+
+  #send(rank: Rank, resume: Resume | null): void {
+    const { store, attempt, options, stage } = this.#options;
     const everySteps = options.cadence.kind === 'steps' ? options.cadence.everySteps : null;
     rank.send({
       type: 'welcome',
@@ -64,15 +83,6 @@ export class Welcome {
       everySteps,
       reserves: stage !== null,
     });
-    book.record({ kind: 'sdk-attached', rank: rank.rank, worldSize: rank.world, python: null, framework: null });
-    if (!this.#isTold)
-      book.say(
-        resume === null ? 'the trainer has attached; it starts fresh' : `the trainer has attached; it resumes after step ${resume.step}`,
-      );
-    this.#isTold = true;
-    this.#attached.resolve();
-    this.#tellOtherWorld(rank, resume);
-    return true;
   }
 
   /** Another number of ranks than saved it is told, when all of them are here. Whether the trainer can do with it is its own matter. */

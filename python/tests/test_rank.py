@@ -1,0 +1,72 @@
+import os
+import sys
+import tempfile
+import types
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import holdfast
+from fake_supervisor import FakeSupervisor, attach
+from holdfast._rank import Rank, rank_of
+
+try:
+    import torch.multiprocessing
+except ImportError as error:
+    MISSING = f"torch is not installed here: {error}"
+else:
+    MISSING = None
+
+
+def distributed(rank, world, is_initialized=True):
+    """Stands in for torch.distributed, which says so."""
+    module = types.SimpleNamespace(
+        is_available=lambda: True, is_initialized=lambda: is_initialized, get_rank=lambda: rank, get_world_size=lambda: world
+    )
+    return mock.patch.dict(sys.modules, {"torch.distributed": module})
+
+
+class WhichRank(unittest.TestCase):
+    def test_the_environment_names_it(self):
+        with mock.patch.dict(sys.modules):
+            sys.modules.pop("torch.distributed", None)
+            self.assertEqual(rank_of({"RANK": "2", "WORLD_SIZE": "4"}), Rank(2, 4))
+            for settings in ({}, {"RANK": "2"}, {"RANK": "4", "WORLD_SIZE": "4"}, {"RANK": "-1", "WORLD_SIZE": "x"}):
+                self.assertEqual(rank_of(settings), Rank(0, 1))
+
+    def test_torch_distributed_knows_better_once_it_is_initialised(self):
+        with distributed(3, 8):
+            self.assertEqual(rank_of({}), Rank(3, 8))
+            # As where one process of a launcher starts several of its own.
+            self.assertEqual(rank_of({"RANK": "0", "WORLD_SIZE": "1"}), Rank(3, 8))
+        with distributed(3, 8, is_initialized=False):
+            self.assertEqual(rank_of({"RANK": "0", "WORLD_SIZE": "2"}), Rank(0, 2))
+        with distributed(-1, 8):
+            self.assertEqual(rank_of({}), Rank(0, 1))
+
+    def test_who_attaches_again_as_what_it_turns_out_to_be_does_not_count_twice(self):
+        supervisor = FakeSupervisor()
+        attach(supervisor)
+        with distributed(1, 2), self.assertLogs("holdfast", "WARNING"):
+            attach(supervisor)
+        with distributed(1, 2):
+            self.assertIs(holdfast.attach(supervisor.env()), holdfast.attach(supervisor.env()))
+
+    @unittest.skipIf(MISSING, MISSING or "")
+    def test_processes_that_torch_has_spawned_are_told_apart(self):
+        with tempfile.TemporaryDirectory() as place, mock.patch.dict(os.environ):
+            for name in ("RANK", "WORLD_SIZE"):
+                os.environ.pop(name, None)
+            torch.multiprocessing.spawn(leave_rank, (place,), nprocs=2)
+            self.assertEqual(sorted(name for name in os.listdir(place) if name != "store"), ["0 is 0 of 2", "1 is 1 of 2"])
+
+
+def leave_rank(index, place):
+    torch.distributed.init_process_group("gloo", init_method=f"file://{place}/store", rank=index, world_size=2)
+    who = rank_of(os.environ)
+    Path(place, f"{index} is {who.rank} of {who.world}").touch()
+    torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,38 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lastGood } from '../../src/checkpoint/store/last-good.ts';
+import { readRun } from '../../src/checkpoint/store/store.ts';
+import { ROOT } from '../support/run-process.ts';
+import { Supervised } from '../support/supervised.ts';
+import { tempFolder } from '../support/temp-folder.ts';
+
+const RANKS = join(ROOT, 'test/support/trainers/ranks.py');
+const PATIENT = { timeout: 120_000 };
+
+describe('two processes that say they are the same rank', PATIENT, () => {
+  it('do not save together: one takes part, both are told of, and both train on', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const train = `python3 ${RANKS} 1 1000000`;
+    const run = new Supervised({ args: ['--dir', dir, '--every', '40steps'], command: ['sh', '-c', `${train} & ${train} & wait`] });
+    await run.line(/warning: processes \d+ and \d+ have both attached as rank 0 of 1: one of them alone takes part in saves/);
+    await run.line(/no save at step \d+: process \d+ is rank 0 too/);
+    await run.line(/sealed step \d+/);
+    run.signal('SIGTERM');
+    expect((await run.ended).code).toBe(143);
+    expect((await lastGood(readRun(dir))).checkpoint?.manifest.worldSize).toBe(1);
+  });
+
+  it('of which the first only attaches leave the saves to the one that trains', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const helper = join(folder.path, 'helper.py');
+    writeFileSync(helper, 'import subprocess, sys, holdfast\nrun = holdfast.attach()\nsys.exit(subprocess.call(sys.argv[1:]))\n');
+    const command = ['python3', helper, 'python3', RANKS, '1', '200'];
+    const { code, stdout, stderr } = await new Supervised({ args: ['--dir', dir, '--every', '40steps'], command }).ended;
+    expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^finished 0 19900$/m) as string });
+    expect(stderr).toMatch(/sealed step 40 /);
+    expect((await lastGood(readRun(dir))).checkpoint?.manifest).toMatchObject({ step: 160, worldSize: 1 });
+  });
+});
