@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { alterFile, cutEnd, fixtureData, flipBit } from '../../../test/support/fixture-copy.ts';
@@ -167,6 +167,7 @@ describe('sealing is refused, and nothing is written', () => {
       {},
     ],
     ['a folder of several checkpoints', 'hf-trainer-run', 'CHECKPOINT_NOT_SEALABLE', () => {}, {}],
+    ['a folder that only leads to one', 'hf-trainer-run', 'CHECKPOINT_NOT_SEALABLE', leaveOne, {}],
   ];
   it.each(cases)('for %s', async (_, id, code, damage, options) => {
     using folder = tempFolder();
@@ -267,6 +268,10 @@ describe('sealing is refused, and nothing is written', () => {
 function invertMiddle(bytes: Buffer): Buffer {
   const third = Math.floor(bytes.length / 3);
   return Buffer.from(bytes.map((byte, index) => (index > third && index < 2 * third ? ~byte : byte)));
+}
+
+function leaveOne(path: string): void {
+  for (const step of [4, 6]) rmSync(join(path, `run/checkpoint-${step}`), { recursive: true });
 }
 
 function only(path: string): string {
