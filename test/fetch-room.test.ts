@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { WHOLE } from './support/fixtures.ts';
 import { runCommand } from './support/run-command.ts';
 import { LAUNCHER, runProcess } from './support/run-process.ts';
-import { tempFolder } from './support/temp-folder.ts';
+import { MEMORY, tempFolder } from './support/temp-folder.ts';
 
 /** No disk has that much. */
 const LINE = '8000TiB';
@@ -12,7 +12,7 @@ const TRAINER_RUN = join(WHOLE, 'hf-trainer-run/data/run');
 
 /** A run with step 2 in its folder, and step 4 among its copies. */
 async function shippedRun(): Promise<{ readonly older: string; readonly url: string; readonly fresh: string; [Symbol.dispose](): void }> {
-  const folder = tempFolder();
+  const folder = tempFolder(MEMORY);
   const [run, older, fresh] = ['run', 'older', 'fresh'].map((name) => join(folder.path, name)) as [string, string, string];
   const url = `file://${join(folder.path, 'copies')}`;
   cpSync(join(TRAINER_RUN, 'checkpoint-2'), join(run, 'checkpoint-2'), { recursive: true });

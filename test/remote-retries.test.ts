@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { WHOLE } from './support/fixtures.ts';
 import { runCommand } from './support/run-command.ts';
 import { LAUNCHER, runProcess } from './support/run-process.ts';
-import { tempFolder } from './support/temp-folder.ts';
+import { MEMORY, tempFolder } from './support/temp-folder.ts';
 
 /** Nobody listens there. */
 const ENDPOINT = 'http://127.0.0.1:1';
@@ -20,7 +20,7 @@ const NOTE = `${URL}: 127.0.0.1:1: ECONNREFUSED; it is tried again, 4 times in a
 
 describe('a store that cannot be reached', () => {
   it.each(['ship', 'fetch'])('is told of while %s tries again, once, and how often it was tried at the end', async (command) => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const run = join(folder.path, 'run');
     cpSync(join(WHOLE, 'hf-trainer-run/data/run'), run, { recursive: true });
     await runCommand(['seal', join(run, 'checkpoint-2')]);
@@ -35,7 +35,7 @@ describe('a store that cannot be reached', () => {
   });
 
   it('is told of while a run that has nothing of its own waits for it', async () => {
-    using folder = tempFolder();
+    using folder = tempFolder(MEMORY);
     const args = ['run', '--metadata=off', `--dir=${join(folder.path, 'run')}`, `--ship=${URL}`, '--', 'true'];
     const { code, stderr } = await runProcess(LAUNCHER, args, { env: ENV });
     expect({ code, stderr }).toEqual({ code: 75, stderr: expect.stringContaining(`holdfast: ${NOTE}\n`) as string });
