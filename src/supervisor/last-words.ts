@@ -41,7 +41,7 @@ export function writeEnd(ended: Ended, end: RunEnd, flush: FlushOutcome | null):
   });
   leave(ended, { provisional: false, cause: causeOf(ended, end), exitCode: exit.code, end: exit.kind, trainer, flush, sentence });
   if (!isFinished) book.say(`${sentence}; ${lastGoodSentence(life)}`);
-  else if (life.lostSave === null) book.say(sentence);
+  else if (life.lostSave === null) book.say(`${sentence}${unsavedSentence(life)}`);
   else book.shout(`warning: ${sentence}; ${lastGoodSentence(life)}`);
   tellSuccessor(ended, null);
   return exit;
@@ -49,6 +49,12 @@ export function writeEnd(ended: Ended, end: RunEnd, flush: FlushOutcome | null):
 
 function causeOf({ notices }: Ended, { peer }: RunEnd): Cause | null {
   return notices.first?.cause ?? peer?.cause ?? null;
+}
+
+/** Perhaps nobody needs them; who forgot the last save should know. */
+function unsavedSentence({ measured: { lostSteps, lastGoodStep } }: Life): string {
+  if (lostSteps === null || lostSteps === 0) return '';
+  return lastGoodStep === null ? '; nothing is sealed' : `; what came after step ${lastGoodStep} is in no checkpoint`;
 }
 
 /** What was to be saved last and is not: also a run that is finished may need it. */
@@ -65,6 +71,8 @@ function lastGoodSentence(life: Life): string {
 
 function factsOf({ life, store }: Ended, isFinished: boolean) {
   const { measured, lostSave } = life;
+  // Who never spoke with us, and whose saves nobody sees, may have lost nothing or everything.
+  if (!isFinished && life.isUnknown) return { step: null, lastGoodStep: measured.lastGoodStep, lostMs: null, lostSteps: null };
   // What a finished run has not saved it did not mean to, unless it tried.
   const isNothingLost = isFinished && lostSave === null;
   const nowMs = store.clock.monotonic();

@@ -1,5 +1,5 @@
 /**
- * The signals the supervisor answers on purpose. Without a listener, SIGUSR1 would open a debugger, PID 1 would not hear SIGTERM, and SIGQUIT (Ctrl-\\, and what some
+ * The signals the supervisor answers on purpose. Without a listener, SIGUSR1 would open a debugger, PID 1 would not hear SIGTERM, and SIGQUIT (Ctrl-\, and what some
  * images are stopped with) and SIGUSR2 (with which some schedulers warn) would end the supervisor and leave the trainer behind.
  */
 const HEARD = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readLedger } from '../../src/ledger/reader.ts';
 import { LastWords } from '../support/last-words.ts';
 import { runCommand } from '../support/run-command.ts';
-import { Supervised } from '../support/supervised.ts';
+import { Supervised, trainerCommand } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
 describe('the termination message of a run that has no trainer', () => {
@@ -49,6 +49,31 @@ describe('the termination message of a run that has no trainer', () => {
     expect(words.take().at(-1)).toMatchObject({ ...told, provisional: false, attempt, trainer: null });
     const ends = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'attempt-ended' ? [event] : []));
     expect(ends).toMatchObject([{ ...told, lostMs: 0 }]);
+  });
+
+  it('does not say that nothing is lost of a trainer that never told what it does', async () => {
+    using folder = tempFolder();
+    using words = new LastWords(folder.path);
+    const dir = join(folder.path, 'run');
+    const run = new Supervised({
+      args: ['--dir', dir, '--termination-log', words.path],
+      command: ['sh', '-c', 'echo ready; exec sleep 1000'],
+    });
+    await run.line(/^ready/);
+    run.signal('SIGTERM');
+    expect((await run.ended).code).toBe(143);
+    expect(words.take().at(-1)).toMatchObject({ exitCode: 143, step: null, lostMs: null, lostSteps: null });
+    expect((await runCommand(['log', dir])).stdout).toMatch(/loss unknown/);
+  });
+
+  it('says what of a finished run is in no checkpoint', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const { code, stderr } = await new Supervised({
+      args: ['--dir', dir, '--every=1h'],
+      command: trainerCommand('exits', 'sdk', { steps: 5 }),
+    }).ended;
+    expect([code, stderr]).toEqual([0, expect.stringContaining('finished; nothing is sealed') as string]);
   });
 
   it('tells of a notice that comes while it waits to start the trainer again', async () => {

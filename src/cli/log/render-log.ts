@@ -45,10 +45,11 @@ function heading(path: string, lanes: readonly Lane[], { style }: LogLook): stri
   const [first, last] = [lanes[0], lanes.at(-1)];
   const span = first === undefined || last === undefined ? 0 : Math.max(...lanes.map(({ seenMs }) => seenMs)) - first.startedMs;
   const lost = lanes.reduce((sum, { end }) => sum + (end?.lostMs ?? 0), 0);
+  const isKnown = lanes.every(({ end }) => end === null || end.lostMs !== null);
   const facts = [
     `${lanes.length} ${lanes.length === 1 ? 'attempt' : 'attempts'} in ${formatDuration(span)}`,
     `${lanes.reduce((sum, { sealed }) => sum + sealed, 0)} saves`,
-    lost > 0 ? `${formatDuration(lost)} of work lost` : 'no work lost',
+    lost > 0 ? `${formatDuration(lost)} of work lost` : isKnown ? 'no work lost' : 'loss unknown',
   ];
   return `${style.bold(printable(path))} · ${facts.join(' · ')}`;
 }

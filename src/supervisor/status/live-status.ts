@@ -56,7 +56,7 @@ export class LiveStatus {
       stepsPerSecond: measured.stepsPerSecond,
       lastGoodStep: measured.lastGoodStep,
       lastGoodAgeMs: measured.lastGoodAgeMs(nowMs),
-      unsavedMs: measured.unsavedMs(nowMs),
+      unsavedMs: life.isUnknown ? null : measured.unsavedMs(nowMs),
       unsavedSteps: measured.lostSteps,
       savePhase: desk.phase,
       seal: judgeOverdue(life, store.clock),

@@ -61,6 +61,7 @@ describe('the status of a run', () => {
   it('does not make up what is not known', () => {
     const live = { ...LIVE, lastGoodStep: null, lastGoodAgeMs: null, flush: [null, null, null] as const };
     expect(makeStatus({ ...FACTS, live })).toMatchObject({ lastGood: null, flush: null });
+    expect(makeStatus({ ...FACTS, live: { ...LIVE, unsavedMs: null } }).unsaved).toBeNull();
     expect(makeStatus({ ...FACTS, live: null })).toMatchObject({ state: 'starting', trainer: null, progress: null, unsaved: null });
   });
 

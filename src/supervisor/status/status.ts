@@ -18,7 +18,8 @@ export interface LiveFacts {
   readonly stepsPerSecond: number | null;
   readonly lastGoodStep: number | null;
   readonly lastGoodAgeMs: number | null;
-  readonly unsavedMs: number;
+  /** Null: nobody knows. */
+  readonly unsavedMs: number | null;
   readonly unsavedSteps: number | null;
   readonly savePhase: string;
   /** Of what waits for the disk; null: nothing does. */
@@ -90,6 +91,7 @@ function progressOf({ step, stepsPerSecond, stepMs }: LiveFacts) {
 
 /** Work that would be lost now. Every rank is taken for one accelerator. */
 function unsavedOf({ unsavedMs, unsavedSteps, worldSize }: LiveFacts) {
+  if (unsavedMs === null) return null;
   const accelerators = worldSize ?? 1;
   return {
     steps: unsavedSteps,
