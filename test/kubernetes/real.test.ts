@@ -53,13 +53,16 @@ describe.skipIf(reason !== null)(`npm run cluster:real${reason === null ? '' : `
     return eventually('the begin of a cluster', ask, { hopeless: () => (starter.exitCode === null ? null : 'its starter has ended') });
   }
 
-  it('leaves a cluster with a kubectl of its own, until `down` takes it down without a trace', async () => {
+  it('leaves a cluster with a kubectl of its own, which takes files by relative paths, until `down` takes it down without a trace', async () => {
     const { code, stdout, stderr } = await real('--nodes=1');
     expect(code, stderr).toBe(0);
     const folder = stdout.match(/ in (\S+)$/m)?.[1] ?? '';
     const seen = seenOf(folder);
     const { stdout: nodes } = await runProcess(join(folder, 'kubectl'), ['get', 'nodes', '--no-headers']);
     expect(nodes).toMatch(/^node-1 +Ready +/);
+    expect(stdout).toContain(' with 1 node, in ');
+    const applied = await runProcess(join(folder, 'kubectl'), ['apply', '-f', 'runs.yaml'], { cwd: join(ROOT, 'examples/kubernetes') });
+    expect(applied).toMatchObject({ code: 0, stdout: 'persistentvolumeclaim/runs created\n' });
     expect(seen().loopDevices).toHaveLength(1);
     expect(await real('down')).toMatchObject({ code: 0, stdout: `Taken down: ${basename(folder)}\n` });
     await expectNothingLeft(folder, seen);

@@ -1,5 +1,6 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { quoted } from '../../src/cli/completion/model.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { buildFacility, whyNoNamespaces } from './cluster/facility.ts';
 import { keptClusters, removeCluster, removeLeftovers } from './cluster/leftovers.ts';
@@ -44,7 +45,9 @@ async function start(nodes: number): Promise<number> {
     const options = Array.from({ length: nodes }, () => ({ diskMiB: 4096 }));
     const cluster = await startCluster({ nodes: options, isKept: true, signal: stop.signal });
     const kubectl = writeKubectl(cluster);
-    process.stdout.write(`Kubernetes ${cluster.version} with ${nodes} nodes, in ${cluster.folder}\n\n    ${kubectl} get nodes\n\n`);
+    process.stdout.write(
+      `Kubernetes ${cluster.version} with ${nodes === 1 ? '1 node' : `${nodes} nodes`}, in ${cluster.folder}\n\n    ${kubectl} get nodes\n\n`,
+    );
     process.stdout.write(
       'Its pods reach each other and nothing else. Images are imported, not pulled: holdfast.test/base:1 has busybox.\n',
     );
@@ -56,10 +59,11 @@ async function start(nodes: number): Promise<number> {
   }
 }
 
-/** kubectl, in the cluster's network and with its kubeconfig. */
+/** kubectl, in the cluster's network and with its kubeconfig; files it is told are the person's, also by a relative path, and no proxy leads there. */
 function writeKubectl(cluster: Cluster): string {
   const path = join(cluster.folder, 'kubectl');
-  writeFileSync(path, `#!/bin/sh\nexec ${cluster.inside(cluster.kubectlCommand).join(' ')} "$@"\n`);
+  const line = cluster.inNetwork(cluster.kubectlCommand).map(quoted).join(' ');
+  writeFileSync(path, `#!/bin/sh\nexport NO_PROXY='*'\nexec ${line} "$@"\n`);
   chmodSync(path, 0o700);
   return path;
 }

@@ -93,6 +93,11 @@ export class Box {
     return ['nsenter', '--target', String(this.#init), '--mount', '--net', '--pid', '--ipc', '--uts', '--', ...command];
   }
 
+  /** The command line that runs this one in its network alone: with the machine's files, in the folder where it is called. */
+  inNetwork(command: readonly string[]): readonly string[] {
+    return ['nsenter', '--target', String(this.#init), '--net', '--', ...command];
+  }
+
   /** Runs a command inside to its end, and gives its output. */
   async run(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
     const [program, ...args] = this.inside(command);

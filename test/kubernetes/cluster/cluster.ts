@@ -29,7 +29,9 @@ export interface Cluster extends AsyncDisposable {
   readonly shared: string;
   /** The command line that runs this one in the cluster's namespaces. */
   inside(command: readonly string[]): readonly string[];
-  /** Runs a command there to its end, and gives its output. */
+  /** The command line that runs this one in the cluster's network alone: with the machine's files, in the folder where it is called. */
+  inNetwork(command: readonly string[]): readonly string[];
+  /** Runs a command in the cluster's namespaces to its end, and gives its output. */
   run(command: readonly string[]): Promise<string>;
   /** kubectl, as it is called inside. */
   readonly kubectlCommand: readonly string[];
@@ -79,6 +81,7 @@ async function startIn(
     nodes: started,
     shared,
     inside: (command) => box.inside(command),
+    inNetwork: (command) => box.inNetwork(command),
     run: (command) => box.run(command),
     kubectlCommand: [facility.program('kubectl'), `--kubeconfig=${controlPlane.kubeconfig}`, `--cache-dir=${at('kubectl-cache')}`],
     [Symbol.asyncDispose]: () => removeCluster(place),
