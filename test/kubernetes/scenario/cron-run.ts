@@ -5,7 +5,7 @@ import type { KubeObject } from '../cluster/api.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { eventually } from '../cluster/wait.ts';
 import { EXAMPLES } from './example.ts';
-import { holdingPod, letGoOfAll, sharedFolder } from './held-run.ts';
+import { holdingPod, isOver, letGoOfAll, sharedFolder } from './held-run.ts';
 import { JOBS, PODS, trueConditions } from './objects.ts';
 import { trainingJob } from './training-job.ts';
 
@@ -56,7 +56,7 @@ export async function cronRun(cluster: Cluster, policy: Policy): Promise<CronOut
   await suspend(true);
   const first = await eventually(`what became of ${pod.metadata.name}`, async () => {
     const found = await cluster.api.get(`${PODS}/${pod.metadata.name}`);
-    return policy === 'Forbid' || found?.status?.containerStatuses?.[0]?.state?.terminated !== undefined ? found : null;
+    return policy === 'Forbid' || (found !== null && isOver(found)) ? found : null;
   });
   writeFileSync(join(shared, 'go'), '');
   const [word, all] = await eventually(`the end of the Jobs of ${name}`, () => lastWord(cluster, name));

@@ -66,7 +66,7 @@ export async function whenGone(cluster: Cluster, job: string): Promise<void> {
   });
 }
 
-function isOver({ status }: KubeObject): boolean {
+export function isOver({ status }: KubeObject): boolean {
   return /^(Succeeded|Failed)$/.test(String(status?.phase));
 }
 

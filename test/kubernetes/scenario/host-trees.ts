@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { ROOT } from '../../support/run-process.ts';
+import { whyNoCluster } from '../cluster/facility.ts';
 
 const REPOSITORY = ROOT.replace(/\/$/, '');
 
@@ -7,6 +8,16 @@ interface HostTrees {
   readonly path: string;
   readonly volumes: readonly unknown[];
   readonly mounts: readonly unknown[];
+}
+
+/** Why no trainer can run in a pod here, or null: there is no cluster to be had, or no Python of the machine's for it. */
+export function whyNoTrainers(): string | null {
+  return whyNoCluster() ?? whyNoPython();
+}
+
+function whyNoPython(): string | null {
+  const { status, error, stderr } = spawnSync('python3', ['-c', ''], { encoding: 'utf8' });
+  return status === 0 ? null : `the trainers in pods need the machine's python3: ${error?.message ?? stderr.trim()}`;
 }
 
 /** The folder of the machine's Python, also where `python3` is a shim that looks for it. */
