@@ -110,19 +110,27 @@ export function exitOfRefusal({ code, exitCode }: Pick<HoldfastError, 'code' | '
  * word is 143, because a trainer that traps SIGTERM and exits with 0 would make Kubernetes count an unfinished run as complete, and because
  * launchers turn whatever it was into 1.
  */
-export function exitOfRun({ saidFinished, wasEnded, isTerminating, peer, trainer, failure }: RunEnd): RunExit {
+export function exitOfRun(end: RunEnd): RunExit {
+  const { saidFinished, wasEnded, trainer, failure } = end;
   const own = trainer === null ? null : exitCodeOfTrainer(trainer);
   // Once the word is said, only an error that nobody asked for takes it back.
-  if (saidFinished && (isTerminating || peer !== null || wasEnded || own === 0))
-    return { code: EXIT.ok, kind: 'finished', sentence: 'finished' };
-  if (isTerminating) return { code: EXIT.terminated, kind: 'interrupted', sentence: `interrupted, resumable${trainerNote(trainer)}` };
+  if (saidFinished && (isInterrupted(end) || wasEnded || own === 0)) return { code: EXIT.ok, kind: 'finished', sentence: 'finished' };
+  if (isInterrupted(end)) return { code: EXIT.terminated, kind: 'interrupted', sentence: interruptedSentence(end) };
   if (failure !== null) return { code: failure, kind: 'refused', sentence: `Holdfast ended it with ${failure}${trainerNote(trainer)}` };
-  if (peer !== null)
-    return { code: EXIT.terminated, kind: 'interrupted', sentence: `interrupted with ${peer.node}, resumable${trainerNote(trainer)}` };
   if (own === null || trainer === null) return { code: EXIT.internal, kind: 'refused', sentence: 'the trainer was never started' };
   if (own === 0) return { code: EXIT.ok, kind: 'finished', sentence: 'finished: the trainer exited with 0' };
   if ('signal' in trainer) return { code: own, kind: 'killed', sentence: `the trainer was killed by ${trainer.signal}` };
   return { code: own, kind: 'failed', sentence: `the trainer failed with exit code ${own}` };
+}
+
+/** A newer attempt, or an error of ours, comes before what happened on another node. */
+function isInterrupted({ isTerminating, peer, failure }: RunEnd): boolean {
+  return isTerminating || (peer !== null && failure === null);
+}
+
+function interruptedSentence({ isTerminating, peer, trainer }: RunEnd): string {
+  const withWhom = isTerminating || peer === null ? '' : ` with ${peer.node}`;
+  return `interrupted${withWhom}, resumable${trainerNote(trainer)}`;
 }
 
 /** The code as a shell would tell it: its own, or 128 + n for signal n. */

@@ -22,7 +22,7 @@ export function leaveProvisional(ended: Ended): void {
 
 /** The end of an attempt (`flush` is null where nobody knows what became of it): in the ledger, in the termination message, and for the attempt that follows. */
 export function writeEnd(ended: Ended, end: RunEnd, flush: FlushOutcome | null): RunExit {
-  const { book, life, notices } = ended;
+  const { book, life } = ended;
   const exit = exitOfRun(end);
   const { trainer, saidFinished } = end;
   const code = trainer !== null && 'code' in trainer ? trainer.code : null;

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { sealSteps, testRun } from '../../../test/support/sealed-run.ts';
+import { passing } from '../../../test/support/passing.ts';
 import { parseLocation } from '../../checkpoint/ship/location.ts';
 import { VirtualClock } from '../../core/clock.ts';
 import type { LedgerEvent } from '../../ledger/events.ts';
@@ -31,14 +32,6 @@ function ship(clock: VirtualClock, run: ReturnType<typeof testRun>) {
     limits: [],
   }));
   return { shipper, notices, told, failed };
-}
-
-/** The time in which a thread starts and ends is the real one. */
-async function passing<T>(work: Promise<T>, clock: VirtualClock, stepMs = 0): Promise<T> {
-  let isOver = false;
-  const done = work.finally(() => (isOver = true));
-  while (!isOver) await clock.advance(stepMs);
-  return done;
 }
 
 it('a copy of which nothing moves any more is not waited for, also without a deadline; that is told, and the thread can be ended', async () => {

@@ -3,6 +3,7 @@ import { VirtualClock } from '../../core/clock.ts';
 import { Notices } from '../notices.ts';
 import { SILENT_MS } from '../signs-of-life.ts';
 import { Watcher, type WatcherOptions } from './watcher.ts';
+import { passing } from '../../../test/support/passing.ts';
 
 const NOWHERE = { node: null, pressure: [], limits: [] };
 /** Threads that never finish: one that is silent, and one that answers whatever it is told. */
@@ -33,14 +34,6 @@ function watch(program: string): Watcher {
   return watcher;
 }
 
-/** The time in which the thread ends is the real one. */
-async function passing<T>(work: Promise<T>): Promise<T> {
-  let isOver = false;
-  const done = work.finally(() => (isOver = true));
-  while (!isOver) await clock.advance(0);
-  return done;
-}
-
 describe('the last look at a watched folder', { timeout: 30_000 }, () => {
   it('is not waited for beyond the deadline, and that is told', async () => {
     notices.hear('SIGTERM');
@@ -49,7 +42,7 @@ describe('the last look at a watched folder', { timeout: 30_000 }, () => {
     expect(warned).toEqual([]);
     await clock.advance(200);
     expect(warned).toEqual(['what the trainer saved last is not sealed: there was no time left; the next start looks at it']);
-    await passing(finished);
+    await passing(finished, clock);
   });
 
   it('is waited for without a deadline as long as something is heard of it, and no longer', async () => {
@@ -60,6 +53,6 @@ describe('the last look at a watched folder', { timeout: 30_000 }, () => {
     expect(warned).toEqual(['alive']);
     await clock.advance(1000);
     expect(warned.at(-1)).toBe('what the trainer saved last is not sealed: the disk has not answered for 10m; the next start looks at it');
-    await passing(finished);
+    await passing(finished, clock);
   });
 });
