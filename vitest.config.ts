@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { NoSkips } from './test/support/no-skips.ts';
+import { ToldSkips } from './test/support/told-skips.ts';
 
 /** A test that starts processes may wait for a busy machine. */
 const PROCESS_TIMEOUT_MS = 60_000;
@@ -23,7 +24,7 @@ const END_RUNS = 'test/support/end-runs.ts';
  */
 export default defineConfig({
   test: {
-    reporters: process.env['CI'] === 'true' ? ['default', new NoSkips()] : ['default'],
+    reporters: ['default', new ToldSkips(), ...(process.env['CI'] === 'true' ? [new NoSkips()] : [])],
     projects: [
       {
         test: {

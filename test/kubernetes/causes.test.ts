@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
-import { whyNoCluster } from './cluster/facility.ts';
 import type { NodeOptions } from './cluster/options.ts';
 import { API_CAUSES } from './scenario/api-causes.ts';
 import { HELD_IMAGE, provideForJobs } from './scenario/example.ts';
+import { whyNoTrainers } from './scenario/host-trees.ts';
 import { type Outcome, interruptedRun } from './scenario/interrupted-run.ts';
 import { expectGrace, expectOutcome, settled } from './scenario/judgement.ts';
 import { KUBELET_CAUSES, SHUTDOWN_SECONDS } from './scenario/kubelet-causes.ts';
@@ -15,7 +15,7 @@ import { rejectedRun } from './scenario/rejected-run.ts';
 import { GPU, type Manner, POOL } from './scenario/training-job.ts';
 import { uninterrupted } from './scenario/twin.ts';
 
-const reason = whyNoCluster();
+const reason = whyNoTrainers();
 const CAUSES = [...API_CAUSES, ...KUBELET_CAUSES];
 const REJECTED = 'its pod comes to a node under disk pressure (rejected)';
 /** Well below what is free; a filled disk is well above. */

@@ -6,15 +6,14 @@ import { ROOT } from '../support/run-process.ts';
 import type { KubeObject } from './cluster/api.ts';
 import { cgroupVersion } from './cluster/cgroups.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
-import { whyNoCluster } from './cluster/facility.ts';
 import { cgroupOf } from './cluster/leftovers.ts';
 import { BASE_IMAGE } from './cluster/runtime.ts';
 import { NO_TRACES, type Traces, tracesOf } from './cluster/traces.ts';
 import { eventually } from './cluster/wait.ts';
-import { hostTrees } from './scenario/host-trees.ts';
+import { hostTrees, whyNoTrainers } from './scenario/host-trees.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
-const reason = whyNoCluster();
+const reason = whyNoTrainers();
 /** With version 2 a kubelet has the kernel end a container as a whole (`memory.oom.group`). */
 const IS_ALL_ENDED = cgroupVersion() === 2;
 /** Its name is known a while after it runs. */

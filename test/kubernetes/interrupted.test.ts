@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, symlinkSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ROOT } from '../support/run-process.ts';
 import { tempFolder } from '../support/temp-folder.ts';
-import { findFacility, whyNoCluster } from './cluster/facility.ts';
+import { whyNoNamespaces } from './cluster/facility.ts';
 import { cgroupOf } from './cluster/leftovers.ts';
 import { identify, isThere } from './cluster/process-start.ts';
 import { type Traces, NO_TRACES, tracesOf } from './cluster/traces.ts';
@@ -14,7 +14,7 @@ import { eventually } from './cluster/wait.ts';
 
 const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
 const CONFIG = join(ROOT, 'test/kubernetes/interrupted/vitest.config.ts');
-const reason = whyNoCluster();
+const reason = whyNoNamespaces();
 
 interface Waiting {
   readonly id: string;
@@ -28,10 +28,7 @@ describe.skipIf(reason !== null)(`tests that are interrupted${reason === null ? 
   let cache: ReturnType<typeof tempFolder>;
   let runner: ChildProcess;
   beforeEach(() => {
-    // With what is built already: whoever runs the tests would build it.
     cache = tempFolder();
-    const { folder } = findFacility();
-    symlinkSync(folder, join(cache.path, basename(folder)));
   });
   afterEach(() => {
     runner.kill('SIGKILL');

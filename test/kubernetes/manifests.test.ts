@@ -3,10 +3,10 @@ import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runProcess } from '../support/run-process.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
-import { whyNoCluster } from './cluster/facility.ts';
 import { eventually } from './cluster/wait.ts';
 import { cronRun } from './scenario/cron-run.ts';
 import { EXAMPLES, HELD_IMAGE, applyExample, provideForJobs, runsOf } from './scenario/example.ts';
+import { whyNoTrainers } from './scenario/host-trees.ts';
 import { indexedRuns } from './scenario/indexed-runs.ts';
 import { JOBS, PODS, cordon, podsOf, trueConditions } from './scenario/objects.ts';
 import { definePyTorchJobs } from './scenario/pytorchjob-kind.ts';
@@ -15,7 +15,7 @@ import { GPU } from './scenario/training-job.ts';
 import { manifestsIn, tryManifest, tryPods } from './scenario/tried-manifests.ts';
 import { uninterrupted } from './scenario/twin.ts';
 
-const reason = whyNoCluster();
+const reason = whyNoTrainers();
 /** As the published patch has it. */
 const STEPS = '2000';
 const TWIN = `from line import TOTAL, Model

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
-import { whyNoCluster } from './cluster/facility.ts';
 import type { NodeOptions } from './cluster/options.ts';
 import { interruptedRun } from './scenario/interrupted-run.ts';
 import { HELD_IMAGE, provideForJobs } from './scenario/example.ts';
+import { whyNoTrainers } from './scenario/host-trees.ts';
 import { expectGrace, expectOutcome, settled } from './scenario/judgement.ts';
 import { GIVEN_UP, LOSS_CAUSES } from './scenario/loss-causes.ts';
 import { measuredGrace } from './scenario/measured-grace.ts';
@@ -13,7 +13,7 @@ import { GPU, POOL } from './scenario/training-job.ts';
 import { uninterrupted } from './scenario/twin.ts';
 import { undisturbedRun } from './scenario/undisturbed-run.ts';
 
-const reason = whyNoCluster();
+const reason = whyNoTrainers();
 const MANNERS = 3;
 const pool = 'any';
 const AWAY = 'the kubelet is away for a while, and comes back in time';

@@ -33,7 +33,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function start(nodes: number): Promise<number> {
-  const whyNot = buildFacility();
+  const whyNot = await buildFacility();
   if (whyNot !== null) {
     process.stderr.write(`error: ${whyNot}\n`);
     return 1;

@@ -3,7 +3,10 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { prepare } from './prepare.ts';
 
+/** In the environment of tests, where they could not be built. */
+export const WHY_NOT_BUILT = 'HOLDFAST_KUBERNETES_NOT_BUILT';
 const SETUP = fileURLToPath(new URL('../setup.sh', import.meta.url));
 const TOOLS = ['fallocate', 'ip', 'losetup', 'mkfs.ext4', 'mount', 'nsenter', 'setpriv', 'tar', 'unshare'];
 /** Where Debian keeps what an ordinary user's PATH may lack. */
@@ -24,10 +27,9 @@ export function cacheFolder(): string {
 }
 
 /** Builds what is not there yet, which takes minutes; what it says goes to standard error. Says why not when it cannot, else null. */
-export function buildFacility(): string | null {
-  const built = spawnSync(SETUP, { stdio: ['ignore', 'ignore', 'inherit'] });
-  if (built.error !== undefined) return `${SETUP} cannot be run: ${built.error.message}`;
-  return built.status === 0 ? null : 'Kubernetes could not be built: the lines above say why';
+export async function buildFacility(): Promise<string | null> {
+  const reason = await prepare([SETUP]);
+  return reason === null ? null : `Kubernetes could not be built: ${reason}`;
 }
 
 export function findFacility(): Facility {
@@ -44,8 +46,13 @@ export function findFacility(): Facility {
 
 /** Why there is no cluster to be had here, or null. */
 export function whyNoCluster(): string | null {
-  const reason = whyNoNamespaces();
-  if (reason !== null) return reason;
+  return whyNoNamespaces() ?? whyNotBuilt();
+}
+
+/** Why the programs of Kubernetes are not there, or null: as whoever has tried to build them was told, if it was tried. */
+export function whyNotBuilt(): string | null {
+  const told = process.env[WHY_NOT_BUILT];
+  if (told !== undefined) return told;
   try {
     findFacility();
     return null;

@@ -1,16 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { findFacility } from '../cluster/facility.ts';
+import { findFacility, whyNotBuilt } from '../cluster/facility.ts';
 
 /** Why Kubernetes' own code cannot be asked here, or null. It needs no root, only what is built. */
 export function whyNoOracle(): string | null {
-  try {
-    findFacility();
-    return null;
-  } catch (thrown) {
-    return thrown instanceof Error ? thrown.message : String(thrown);
-  }
+  return whyNotBuilt();
 }
 
 /** Asks Kubernetes' own code, in a process of its own, and gives its verdicts in the order of the questions. */

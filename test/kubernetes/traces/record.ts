@@ -4,7 +4,7 @@ import { inParallel } from '../cluster/in-parallel.ts';
 import { recordedOn } from '../scenario/notes.ts';
 import { isLasting } from './facts.ts';
 import { play } from './play.ts';
-import { type Played, contradictions, reduce } from './reduce.ts';
+import { type Played, contradictions, reduce, unheardOf } from './reduce.ts';
 import { type Scenario, readScenario, scenarioNames } from './scenario.ts';
 import { SPARE_NODES, type Stage, startStage } from './stage.ts';
 import { storeTrace, storedTrace } from './store.ts';
@@ -12,7 +12,7 @@ import { storeTrace, storedTrace } from './store.ts';
 const USAGE = `npm run traces:record                          plays every scenario on a real Kubernetes and stores what they have in common
 npm run traces:record -- job-crash job-oom     only these
 npm run traces:record -- --times=10            so often each, at least 5; half of the plays have all others beside them
-npm run traces:record -- --check               stores nothing, and says where plays contradict what is stored; once each, or --times
+npm run traces:record -- --check               stores nothing, and says where plays contradict what is stored, and what they show that no list has; once each, or --times
 `;
 const LEAST_TIMES = 5;
 /** Plays at the same moment: quiet first, and then under load. */
@@ -30,7 +30,7 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`${wish}${USAGE}`);
     return 64;
   }
-  const reason = whyNoNamespaces() ?? buildFacility();
+  const reason = whyNoNamespaces() ?? (await buildFacility());
   if (reason !== null) {
     process.stderr.write(`error: ${reason}\n`);
     return 1;
@@ -77,6 +77,8 @@ async function record(stage: Stage, wish: Wish, signal: AbortSignal): Promise<bo
 function compare(name: string, plays: readonly Played[]): void {
   const trace = storedTrace(name);
   if (trace === null) throw new Error('it was never recorded');
+  for (const text of new Set(plays.flatMap((each) => unheardOf(trace, each))))
+    process.stdout.write(`${name}: in no list, and now: ${text}\n`);
   const found = plays.flatMap((each) => contradictions(trace, each));
   if (found.length > 0) throw new Error(`otherwise than stored:\n  ${[...new Set(found)].join('\n  ')}`);
 }
