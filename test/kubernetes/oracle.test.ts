@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { EVICT_CHECK } from './oracle/evict-check.ts';
-import { MERGE_CHECK } from './oracle/merge-check.ts';
+import { CHECKS, LONG_RUN, sliceOf } from './oracle/checks.ts';
 import { askOracle, whyNoOracle } from './oracle/oracle.ts';
 import { runCheck } from './oracle/run-checks.ts';
-import { SCHEDULE_CHECK } from './oracle/schedule-check.ts';
+import { commitHash } from './traces/slice.ts';
 
 const reason = whyNoOracle();
-/** A slice of the long run (`npm run oracles:long`). */
-const SLICE = { seed: 1, count: 300 };
+/** Of the cases of the long run (`npm run oracles:long`) so many, others for every commit. */
+const SLICE = sliceOf(LONG_RUN, commitHash(), 300);
 
 describe.skipIf(reason !== null)(`Kubernetes’ own code${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
-  it.for([SCHEDULE_CHECK, EVICT_CHECK, MERGE_CHECK].map((check) => [check.name, check] as const))(
-    'does what we believe: %s',
+  it.for(CHECKS.map((check) => [check.name, check] as const))(
+    `does what we believe, in ${SLICE.count} cases from seed ${SLICE.seed} on: %s`,
     async ([, check]) => {
       const { disagreements, cases } = await runCheck(check, SLICE);
       expect(disagreements).toEqual([]);

@@ -5,10 +5,14 @@ export interface Case {
   readonly questions: readonly unknown[];
   /** What the real code does otherwise than we believe; empty when it agrees. */
   disagreements(answers: readonly unknown[]): readonly string[];
+  /** What came of it, in a word: a run tells how many there were of each. */
+  outcome(answers: readonly unknown[]): string;
 }
 
 export interface OracleCheck {
   readonly name: string;
+  /** What is asked and compared, for the page. */
+  readonly about: string;
   makeCase(rng: Rng): Case;
 }
 

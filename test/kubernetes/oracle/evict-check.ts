@@ -30,6 +30,7 @@ interface Pod {
 /** The order in which a kubelet under pressure evicts. */
 export const EVICT_CHECK: OracleCheck = {
   name: 'eviction',
+  about: 'some pods on a node that is short of something: the order in which they go, asked in two orders of the same pods',
   makeCase(rng): Case {
     const signal = rng.pick(SIGNALS);
     const measured = rng.pick(LAYOUTS);
@@ -48,6 +49,7 @@ export const EVICT_CHECK: OracleCheck = {
             ? [`${signal} ${measured.join('+')}: ${order.join(' ')}`]
             : [];
         }),
+      outcome: () => `short of ${signal === 'pid' ? 'processes' : signal}`,
     };
   },
 };

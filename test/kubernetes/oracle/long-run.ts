@@ -1,55 +1,88 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { EVICT_CHECK } from './evict-check.ts';
-import { MERGE_CHECK } from './merge-check.ts';
+import { findFacility } from '../cluster/facility.ts';
+import type { OracleCheck } from './check.ts';
+import { CHECKS, type Cases, LONG_RUN } from './checks.ts';
 import { whyNoOracle } from './oracle.ts';
-import { runCheck } from './run-checks.ts';
-import { SCHEDULE_CHECK } from './schedule-check.ts';
+import { pageOf } from './page.ts';
+import { type CheckRun, runCheck } from './run-checks.ts';
 
-const USAGE = `npm run oracles:long                              asks Kubernetes' own code about 10,000 random cases of each kind
+const USAGE = `npm run oracles:long                              asks Kubernetes' own code about ${LONG_RUN.count} random cases of each kind
 npm run oracles:long -- --count=500 --seed=7      about so many, from this seed on
+npm run oracles:long -- --record=PATH             also writes a page about it; the stored one is docs/kubernetes-oracles.md
 `;
 const MOST_SHOWN = 20;
 const BATCH = 1000;
+const GO_MODULES = fileURLToPath(new URL('../go/go.mod', import.meta.url));
+const MERGE_MODULE = 'sigs.k8s.io/structured-merge-diff/v6';
+
+interface Wish {
+  readonly cases: Cases;
+  readonly record: string | undefined;
+  readonly isHelp: boolean;
+}
 
 async function main(args: readonly string[]): Promise<number> {
   const wish = wishOf(args);
-  if (wish === null) {
-    process.stderr.write(USAGE);
+  if (typeof wish === 'string') {
+    process.stderr.write(`error: ${wish}\n${USAGE}`);
     return 64;
+  }
+  if (wish.isHelp) {
+    process.stdout.write(USAGE);
+    return 0;
   }
   const reason = whyNoOracle();
   if (reason !== null) {
     process.stderr.write(`error: ${reason}\n`);
     return 1;
   }
-  let isFine = true;
-  for (const check of [SCHEDULE_CHECK, EVICT_CHECK, MERGE_CHECK]) {
-    const started = performance.now();
-    const found: string[] = [];
-    let questions = 0;
-    for (let done = 0; done < wish.count; done += BATCH) {
-      const run = await runCheck(check, { seed: wish.seed + done, count: Math.min(BATCH, wish.count - done) });
-      found.push(...run.disagreements);
-      questions += run.questions;
-    }
-    const seconds = ((performance.now() - started) / 1000).toFixed(0);
-    process.stdout.write(`${check.name}: ${wish.count} cases, ${questions} questions, ${found.length} disagreements, ${seconds} s\n`);
-    for (const each of found.slice(0, MOST_SHOWN)) process.stdout.write(`  ${each}\n`);
-    isFine &&= found.length === 0;
-  }
-  return isFine ? 0 : 1;
+  const runs: (readonly [OracleCheck, CheckRun])[] = [];
+  for (const check of CHECKS) runs.push([check, await runLong(check, wish.cases)]);
+  const date = new Date().toISOString().slice(0, 10);
+  if (wish.record !== undefined) writeFileSync(wish.record, pageOf({ cases: wish.cases, date, versions: versions(), runs }));
+  return runs.every(([, { disagreements }]) => disagreements.length === 0) ? 0 : 1;
 }
 
-function wishOf(args: readonly string[]): { readonly count: number; readonly seed: number } | null {
+async function runLong(check: OracleCheck, { seed, count }: Cases): Promise<CheckRun> {
+  const started = performance.now();
+  const runs: CheckRun[] = [];
+  for (let done = 0; done < count; done += BATCH) {
+    runs.push(await runCheck(check, { seed: seed + done, count: Math.min(BATCH, count - done) }));
+    process.stderr.write(`${check.name}: ${Math.min(done + BATCH, count)} of ${count}\n`);
+  }
+  const questions = runs.reduce((sum, run) => sum + run.questions, 0);
+  const disagreements = runs.flatMap((run) => run.disagreements);
+  const seconds = ((performance.now() - started) / 1000).toFixed(0);
+  process.stdout.write(`${check.name}: ${count} cases, ${questions} questions, ${disagreements.length} disagreements, ${seconds} s\n`);
+  for (const each of disagreements.slice(0, MOST_SHOWN)) process.stdout.write(`  ${each}\n`);
+  return { cases: count, questions, disagreements, outcomes: runs.flatMap(({ outcomes }) => outcomes) };
+}
+
+function versions(): Readonly<Record<string, string>> {
+  const merge = readFileSync(GO_MODULES, 'utf8').match(new RegExp(`${MERGE_MODULE} (\\S+)`))?.[1];
+  return { Kubernetes: findFacility().version, [MERGE_MODULE]: String(merge), Node: process.version };
+}
+
+/** What is wished for, or what is wrong with it. */
+function wishOf(args: readonly string[]): Wish | string {
   try {
     const { values } = parseArgs({
       args: [...args],
-      options: { count: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' } },
+      options: {
+        count: { type: 'string', default: String(LONG_RUN.count) },
+        seed: { type: 'string', default: String(LONG_RUN.seed) },
+        record: { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
     });
     const [count, seed] = [Number(values.count), Number(values.seed)];
-    return Number.isInteger(count) && count > 0 && Number.isInteger(seed) && seed >= 0 ? { count, seed } : null;
-  } catch {
-    return null;
+    if (!Number.isInteger(count) || count <= 0) return `--count=${values.count}: a whole number from 1 on is needed`;
+    if (!Number.isInteger(seed) || seed < 0) return `--seed=${values.seed}: a whole number from 0 on is needed`;
+    return { cases: { seed, count }, record: values.record, isHelp: values.help };
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown);
   }
 }
 

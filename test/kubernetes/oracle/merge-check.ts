@@ -29,6 +29,8 @@ const NOTHING: State = { data: {}, owned: {} };
 /** Server-side apply on a flat object: who may change what, who owns what, and what goes when nobody wants it any more. */
 export const MERGE_CHECK: OracleCheck = {
   name: 'merge',
+  about:
+    'server-side apply: a history of one flat object (a ConfigMap) with three managers who apply, apply by force and update: after every step its fields, who owns which, and what is refused',
   makeCase(rng): Case {
     const steps = several(rng.integer(1, 7), () => someStep(rng));
     // The last step twice: the second time nothing may change.
@@ -40,6 +42,10 @@ export const MERGE_CHECK: OracleCheck = {
       disagreements: ([answer]) => {
         const why = refusal(answer);
         return why === null ? differences(again, (answer as { readonly steps: readonly StepVerdict[] }).steps) : [`refused: ${why}`];
+      },
+      outcome: ([answer]) => {
+        const { steps: verdicts } = answer as { readonly steps: readonly StepVerdict[] };
+        return verdicts.some(({ conflicts = [] }) => conflicts.length > 0) ? 'a step was refused for a conflict' : 'no step was refused';
       },
     };
   },

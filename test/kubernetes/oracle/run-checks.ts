@@ -1,5 +1,6 @@
 import { createRng } from '../../../src/core/rng.ts';
-import type { OracleCheck } from './check.ts';
+import { type OracleCheck, refusal } from './check.ts';
+import type { Cases } from './checks.ts';
 import { askOracle } from './oracle.ts';
 
 export interface CheckRun {
@@ -7,17 +8,27 @@ export interface CheckRun {
   readonly questions: number;
   /** With the seed that makes the case again. */
   readonly disagreements: readonly string[];
+  /** What came of each case. */
+  readonly outcomes: readonly string[];
 }
 
 /** Asks the real code about so many random cases and compares it with what we believe. Each case has a seed of its own, so that one can be asked again. */
-export async function runCheck(check: OracleCheck, { seed, count }: { readonly seed: number; readonly count: number }): Promise<CheckRun> {
+export async function runCheck(check: OracleCheck, { seed, count }: Cases): Promise<CheckRun> {
   const cases = Array.from({ length: count }, (_, index) => check.makeCase(createRng(seed + index).fork(check.name)));
   const answers = await askOracle(cases.flatMap(({ questions }) => questions));
   let at = 0;
-  const disagreements = cases.flatMap((each, index) => {
+  const judged = cases.map((each, index) => {
     const own = answers.slice(at, at + each.questions.length);
     at += each.questions.length;
-    return each.disagreements(own).map((what) => `${check.name}, seed ${seed + index}: ${what}`);
+    return {
+      disagreements: each.disagreements(own).map((what) => `${check.name}, seed ${seed + index}: ${what}`),
+      outcome: own.some((answer) => refusal(answer) !== null) ? 'not understood' : each.outcome(own),
+    };
   });
-  return { cases: count, questions: answers.length, disagreements };
+  return {
+    cases: count,
+    questions: answers.length,
+    disagreements: judged.flatMap(({ disagreements }) => disagreements),
+    outcomes: judged.map(({ outcome }) => outcome),
+  };
 }

@@ -20,6 +20,8 @@ interface Verdict {
 /** Filters, scores and default preemption of the scheduler. */
 export const SCHEDULE_CHECK: OracleCheck = {
   name: 'scheduler',
+  about:
+    'one pod and some nodes with pods on them: which filter refuses which node, the score for free room, whom a preemption would cost what, and the node it takes; the same in another order, and with more room everywhere',
   makeCase(rng): Case {
     const cluster = someCluster(rng);
     const otherOrder = { ...cluster, nodes: shuffled(cluster.nodes, rng), pods: shuffled(cluster.pods, rng) };
@@ -37,6 +39,11 @@ export const SCHEDULE_CHECK: OracleCheck = {
           ...(told(real) === told(reordered) ? [] : [`another order of the same: ${told(real)} or ${told(reordered)}`]),
           ...lostByRoom(real, withRoom),
         ];
+      },
+      outcome: ([answer]) => {
+        const { preemption } = answer as Verdict;
+        if (preemption === undefined) return 'the pod fits on a node';
+        return preemption.node === undefined ? 'it fits nowhere, and nobody goes for it' : 'it fits nowhere, and others go for it';
       },
     };
   },

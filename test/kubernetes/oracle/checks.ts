@@ -1,0 +1,22 @@
+import { createHash } from 'node:crypto';
+import type { OracleCheck } from './check.ts';
+import { EVICT_CHECK } from './evict-check.ts';
+import { MERGE_CHECK } from './merge-check.ts';
+import { SCHEDULE_CHECK } from './schedule-check.ts';
+
+export const CHECKS: readonly OracleCheck[] = [SCHEDULE_CHECK, EVICT_CHECK, MERGE_CHECK];
+
+/** The cases from one seed on: each has the next one. */
+export interface Cases {
+  readonly seed: number;
+  readonly count: number;
+}
+
+/** What the recorded page is about, and the suite takes its slices from. */
+export const LONG_RUN: Cases = { seed: 1, count: 10_000 };
+
+/** So many neighbours among all the cases, chosen by a key: the same for the same key, others for another one. */
+export function sliceOf({ seed, count }: Cases, key: string, size: number): Cases {
+  const drawn = createHash('sha256').update(key).digest().readUInt32BE();
+  return { seed: seed + (drawn % (count - size + 1)), count: size };
+}
