@@ -12,7 +12,8 @@ import { storeTrace, storedTrace } from './store.ts';
 const USAGE = `npm run traces:record                          plays every scenario on a real Kubernetes and stores what they have in common
 npm run traces:record -- job-crash job-oom     only these
 npm run traces:record -- --times=10            so often each, at least 5; half of the plays have all others beside them
-npm run traces:record -- --check               stores nothing, and says where plays contradict what is stored, and what they show that no list has; once each, or --times
+npm run traces:record -- --check               stores nothing, and says where plays contradict what is stored; once each, or --times;
+                                               what they show for good and no list has is told, too
 `;
 const LEAST_TIMES = 5;
 /** Plays at the same moment: quiet first, and then under load. */

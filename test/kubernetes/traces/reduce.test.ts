@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Played, contradictions, reduce } from './reduce.ts';
+import { type Played, contradictions, reduce, unheardOf } from './reduce.ts';
 
 const fact = (text: string, revision: number): Played['facts'][number] => ({ text, revision, seconds: revision / 2 });
 const played = (...texts: readonly string[]): Played => ({ facts: texts.map((text, index) => fact(text, index + 1)), roles: ['pod 1'] });
@@ -40,4 +40,17 @@ it('a play contradicts a trace by what it lacks of always, unless that passes, b
     'never, and now: pod 1: phase Failed',
     'not in order: a; b',
   ]);
+});
+
+it('what a play shows for good and no list has is unheard of; what passes, or stands in a list, is not', () => {
+  const trace = reduce(NOTHING_NAMED, [played('pod 1: exit 0 Completed'), played('pod 1: exit 0 Completed', 'pod 1: gone')]);
+  const now = played(
+    'pod 1: exit 0 Completed',
+    'pod 1: gone',
+    'pod 1: phase Failed',
+    'pod 1: exit 137 Error',
+    'event Pod Killing',
+    'pod 2: gone',
+  );
+  expect(unheardOf(trace, now)).toEqual(['pod 1: exit 137 Error', 'pod 2: gone']);
 });

@@ -62,6 +62,12 @@ export function contradictions(trace: Trace, { facts }: Played): readonly string
   ];
 }
 
+/** What a play shows for good that no list of the trace has. It contradicts nothing: a play may have been watched for longer than the stored ones. */
+export function unheardOf({ always, sometimes, never }: Trace, { facts }: Played): readonly string[] {
+  const known = new Set([...always, ...sometimes, ...never]);
+  return facts.map(({ text }) => text).filter((text) => isLasting(text) && !known.has(text));
+}
+
 function mustBeInOrder(pair: readonly [string, string], facts: readonly Fact[]): void {
   if (!isInOrder(pair, facts)) throw new Error(`${pair[0]} did not come before ${pair[1]}`);
 }
