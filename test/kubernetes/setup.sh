@@ -22,6 +22,16 @@ need() {
   exit 1
 }
 
+# folder, which need not be there yet; MiB; what can name another folder
+need_room() {
+  local there="$1" free
+  until [[ -e $there ]]; do there="$(dirname "$there")"; done
+  free=$(($(df --output=avail --block-size=1024 "$there" | tail -n 1) / 1024))
+  [[ $free -ge $2 ]] && return
+  printf 'to build Kubernetes %s needs %d MiB free, and has %d: make room there, or set %s to a folder on a larger disk\n' "$1" "$2" "$free" "$3" >&2
+  exit 1
+}
+
 # module folder, package, name of the program
 build() {
   [[ -x $folder/bin/$3 ]] && return
@@ -39,7 +49,12 @@ if [[ ${1:-} == --find ]] && ! is_complete; then
 fi
 
 if ! is_complete; then
+  need_room "$cache" 1024 HOLDFAST_CACHE
   need apt-get dpkg-deb flock go
+  version="$(awk '$1 == "k8s.io/kubernetes" { print $2 }' "$here/go/go.mod")"
+  # Go's own caches: cold they take about 3 GiB.
+  modules="$(go env GOMODCACHE)"
+  [[ -e $modules/k8s.io/kubernetes@$version ]] || need_room "$modules" 4096 GOMODCACHE
   mkdir -p "$folder/bin"
   # Whoever comes second waits for the first one's build.
   exec 9> "$folder/.lock"
@@ -47,7 +62,6 @@ if ! is_complete; then
   unpacked="$("$here/../support/setup-mount-tools.sh" "${packages[@]}")"
   ln --symbolic --force --no-dereference "$unpacked" "$folder/packages"
   export CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false'
-  version="$(awk '$1 == "k8s.io/kubernetes" { print $2 }' "$here/go/go.mod")"
   IFS=. read -r major minor _ <<< "${version#v}"
   # Without a stamp the programs call themselves v0.0.0-master, which confuses clients.
   stamp="-s -w"

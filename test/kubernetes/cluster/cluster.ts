@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { KubeApi } from './api.ts';
 import { Box } from './box.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
-import { type Facility, findFacility } from './facility.ts';
+import { type Facility, cacheFolder, findFacility } from './facility.ts';
 import { fillBaseImage, writeImage } from './image.ts';
 import { inParallel } from './in-parallel.ts';
 import { inotifyNow, whyInotifyIsShort } from './inotify.ts';
@@ -11,6 +11,7 @@ import { type ClusterPlace, cgroupOf, claimPlace, recordHolder, removeCluster, r
 import { MOST_NODES, nodeIp, prepareNetwork } from './network.ts';
 import { type ClusterNode, startNode, whenReady } from './node.ts';
 import type { ClusterOptions, ImageSource } from './options.ts';
+import { roomAt, whyRoomIsShort } from './room.ts';
 import { BASE_IMAGE, PAUSE_IMAGE } from './runtime.ts';
 
 /** Socket files have short names, whatever the file system allows. */
@@ -43,6 +44,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   if (nodes.length < 1 || nodes.length > MOST_NODES) throw new Error(`a cluster has 1 to ${MOST_NODES} nodes, not ${nodes.length}`);
   const facility = findFacility();
   await removeLeftovers();
+  const tooLittle = whyRoomIsShort(roomAt(cacheFolder()), nodes.length);
+  if (tooLittle !== null) throw new Error(tooLittle);
   const place = claimPlace(options.isKept ?? false);
   try {
     return await startIn(place, facility, { ...options, nodes });

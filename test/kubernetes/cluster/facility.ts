@@ -67,9 +67,17 @@ export function whyNoNamespaces(): string | null {
   if (process.getuid?.() !== 0) return 'a cluster needs root: it makes namespaces, mounts and cgroups of its own';
   const missing = TOOLS.filter((tool) => !isOnSystemPath(tool));
   if (missing.length > 0) return `a cluster needs ${missing.join(', ')}, which this machine lacks`;
-  if (!existsSync('/dev/loop-control')) return 'a cluster needs loop devices: there is no /dev/loop-control';
+  const noLoop = whyNoLoopDevice();
+  if (noLoop !== null) return noLoop;
   const tried = spawnSync('unshare', ['--mount', '--net', '--pid', '--fork', '--mount-proc', 'true'], { encoding: 'utf8' });
   return tried.status === 0 ? null : `namespaces cannot be made here: ${tried.error?.message ?? tried.stderr.trim()}`;
+}
+
+function whyNoLoopDevice(): string | null {
+  if (!existsSync('/dev/loop-control')) return 'a cluster needs loop devices: there is no /dev/loop-control';
+  const tried = spawnSync('losetup', ['--find'], { encoding: 'utf8', env: { PATH: SYSTEM_PATH } });
+  if (tried.status === 0) return null;
+  return `a cluster needs a loop device for every node, and none is free: ${tried.error?.message ?? tried.stderr.trim()}; \`losetup --list\` tells who has them`;
 }
 
 function isOnSystemPath(tool: string): boolean {

@@ -125,6 +125,13 @@ async function mountDisk(box: Box, node: NodePlace, mib: number): Promise<void> 
   writeFileSync(image, '', { mode: 0o600 });
   truncateSync(image, mib * 2 ** 20);
   await box.run(['mkfs.ext4', '-q', '-m', '0', image]);
-  // The device is released with the mount, and the mount with the box.
-  await box.run(['mount', '-o', 'loop', image, node.disk]);
+  try {
+    // The device is released with the mount, and the mount with the box.
+    await box.run(['mount', '-o', 'loop', image, node.disk]);
+  } catch (thrown) {
+    const said = (thrown as { readonly stderr?: string }).stderr?.trim() ?? String(thrown);
+    throw new Error(`the disk of ${node.name} cannot be mounted: ${said}; \`losetup --list\` tells who has loop devices`, {
+      cause: thrown,
+    });
+  }
 }
