@@ -3,7 +3,7 @@ import { at } from './layout.ts';
 import type { Manifest } from './manifest.ts';
 import { replaceFile } from './replace-file.ts';
 import type { OpenStore, Store } from './store.ts';
-import { isDiskError, storeError } from './store-error.ts';
+import { isDiskError, isInputOutputError, storeError } from './store-error.ts';
 
 const CACHE_SCHEMA = 'holdfast.last-good/1';
 /** Lives of kernels that are remembered; a run rarely sees more nodes at a time. */
@@ -26,6 +26,10 @@ export interface LastGoodCache {
   readonly suspects: readonly string[];
 }
 
+/** Of a store in which nothing was found yet. */
+const UNKNOWN: LastGoodCache = { name: '', save: '', bootIds: [], isSuspect: false, suspects: [] };
+
+/** Null when there is none, or none that can be understood. Where the disk does not tell, nobody knows which are suspects: nothing is taken on trust. */
 export function readCache({ fs, path }: Store): LastGoodCache | null {
   try {
     const json = parseJson(fs.readFile(at.lastGoodFile(path)).toString('utf8'));
@@ -33,8 +37,8 @@ export function readCache({ fs, path }: Store): LastGoodCache | null {
     const { schema, name, save, bootIds, isSuspect, suspects } = json.value;
     if (schema !== CACHE_SCHEMA || typeof name !== 'string' || typeof save !== 'string' || !isArray(bootIds)) return null;
     return { name, save, bootIds: textsIn(bootIds), isSuspect: isSuspect === true, suspects: isArray(suspects) ? textsIn(suspects) : [] };
-  } catch {
-    return null;
+  } catch (thrown) {
+    return isInputOutputError(thrown) ? { ...UNKNOWN, isSuspect: true } : null;
   }
 }
 
@@ -55,9 +59,6 @@ function replaceCache(store: OpenStore, cache: LastGoodCache): void {
   const bounded = { bootIds: cache.bootIds.slice(-MAX_BOOTS), suspects: cache.suspects.slice(-MAX_SUSPECTS) };
   replaceFile(store.fs, at.lastGoodFile(store.path), `${JSON.stringify({ schema: CACHE_SCHEMA, ...cache, ...bounded })}\n`, store.makeId());
 }
-
-/** Of a store in which nothing was found yet. */
-const UNKNOWN: LastGoodCache = { name: '', save: '', bootIds: [], isSuspect: false, suspects: [] };
 
 /** These were found bad, or changed: they are durably remembered when this returns, and until every byte of one was read and matches it is not taken. */
 export function suspect(store: OpenStore, saves: readonly string[]): void {

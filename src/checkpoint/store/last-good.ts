@@ -219,24 +219,31 @@ function moveAside(store: Store, checkpoint: SealedCheckpoint | BrokenSeal, why:
   }
 }
 
-/** One of which every byte was read and matches is none any more. */
-function suspectsAfter(cache: LastGoodCache | null, level: CheckLevel, good: string): readonly string[] {
-  const suspects = cache?.suspects ?? [];
-  return level === 'deep' ? suspects.filter((save) => save !== good) : suspects;
+/** What is still doubted: a deep check in which all is well takes away what was doubted when it began, of the whole run and of the save that it read. */
+function doubtsLeft(
+  now: LastGoodCache | null,
+  before: LastGoodCache | null,
+  { level, save }: { readonly level: CheckLevel; readonly save: string },
+): Pick<LastGoodCache, 'isSuspect' | 'suspects'> {
+  const { isSuspect = false, suspects = [] } = now ?? {};
+  if (level !== 'deep' || before === null) return { isSuspect, suspects };
+  const isRead = before.suspects.includes(save);
+  return { isSuspect: isSuspect && !before.isSuspect, suspects: suspects.filter((one) => !isRead || one !== save) };
 }
 
+/** `before` is what was known when the look began. Reading can take long: what others have found bad since then stays. */
 function remember(
   store: Store,
-  { name, manifest }: SealedCheckpoint,
-  cache: LastGoodCache | null,
+  { name, manifest: { save, bootId } }: SealedCheckpoint,
+  before: LastGoodCache | null,
   { level, hasFailed: isSick }: { readonly level: CheckLevel; readonly hasFailed: boolean },
 ): void {
   if (store.run === null) return;
-  const known = cache?.save === manifest.save ? cache.bootIds : manifest.bootId === null ? [] : [manifest.bootId];
+  const now = readCache(store);
+  const known = now?.save === save ? now.bootIds : bootId === null ? [] : [bootId];
   const bootIds = store.bootId === null || known.includes(store.bootId) || level === 'quick' ? known : [...known, store.bootId];
-  // Only a deep check in which nothing failed takes the suspicion away.
-  const isSuspect = isSick || (cache?.isSuspect === true && level !== 'deep');
-  const next = { name, save: manifest.save, bootIds, isSuspect, suspects: suspectsAfter(cache, level, manifest.save) };
-  if (cache !== null && JSON.stringify(cache) === JSON.stringify(next)) return;
+  const { isSuspect, suspects } = doubtsLeft(now, before, { level, save });
+  const next = { name, save, bootIds, isSuspect: isSick || isSuspect, suspects };
+  if (now !== null && JSON.stringify(now) === JSON.stringify(next)) return;
   writeCache({ ...store, run: store.run }, next);
 }

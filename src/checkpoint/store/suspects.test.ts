@@ -1,0 +1,70 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { flipBit } from '../../../test/support/fixture-copy.ts';
+import { sealSteps, type TestRun, testRun } from '../../../test/support/sealed-run.ts';
+import { type DurableFs, realFs } from './durable-fs.ts';
+import { lastGood } from './last-good.ts';
+import { readCache, rememberSealed, rememberSuspicion } from './last-good-cache.ts';
+import { prune } from './prune.ts';
+import { restore } from './quarantine.ts';
+import { findSealed } from './roll-back.ts';
+
+const KEEP_ONE = { last: 1, every: null, withinMs: null };
+
+/** Names and sizes are as they were. */
+function spoil({ path }: TestRun, step: number): void {
+  const file = join(path, `step-${step}/shard-0`);
+  flipBit(file, statSync(file).size - 1);
+}
+
+/** Step 3 of this run is changed, was found so, and lies in quarantine. */
+async function spoiledRun(): Promise<TestRun> {
+  const run = testRun();
+  await sealSteps(run.store, 'g', 1, 2, 3);
+  spoil(run, 3);
+  await lastGood(run.store, { level: 'deep' });
+  return run;
+}
+
+const reading = (file: string, code: string): DurableFs => ({
+  ...realFs,
+  readFile(path) {
+    if (path.endsWith(file)) throw Object.assign(new Error(code), { code });
+    return realFs.readFile(path);
+  },
+});
+
+describe('which checkpoints are suspects', () => {
+  it('is not forgotten by who had begun to read when one came back from quarantine', async () => {
+    using run = await spoiledRun();
+    rememberSuspicion(run.store);
+    const onCheck = (): void => {
+      if (!existsSync(join(run.path, 'step-3'))) restore(run.store, 'step-3');
+    };
+    expect(await lastGood(run.store, { onCheck })).toMatchObject({ checkpoint: { name: 'step-2' }, level: 'deep' });
+    expect((await prune(run.store, { retention: KEEP_ONE })).lastGood).toMatchObject({
+      checkpoint: { name: 'step-2' },
+      skipped: [{ name: 'step-3', state: 'bad' }],
+    });
+  });
+
+  it('is not forgotten where an I/O error was met while every byte was read', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    expect(await lastGood(run.store, { level: 'deep', onCheck: () => rememberSuspicion(run.store) })).toMatchObject({ level: 'deep' });
+    expect(await lastGood(run.store)).toMatchObject({ level: 'deep', because: 'io-error' });
+    expect(await lastGood(run.store)).toMatchObject({ level: 'quick', because: 'default' });
+  });
+
+  it('is unknown where the disk does not tell: then every byte is read, also after a save', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    const sick = { ...run.store, fs: reading('last-good.json', 'EIO') };
+    expect(await lastGood(sick, { isReadOnly: true })).toMatchObject({ level: 'deep', because: 'io-error' });
+    const { name, manifest } = findSealed(run.store, '2');
+    rememberSealed(sick, name, manifest);
+    expect(await lastGood(run.store)).toMatchObject({ level: 'deep', because: 'io-error' });
+    expect(readCache(run.store)).toMatchObject({ name: 'step-2', isSuspect: false });
+  });
+});
