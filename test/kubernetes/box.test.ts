@@ -17,6 +17,15 @@ import { eventually } from './cluster/wait.ts';
 const INIT = ['sleep', 'infinity'];
 const reason = whyNoNamespaces();
 
+/** In a cgroup of the cluster and in a network of its own, as what runs in a pod. */
+const likeAPod = (cgroup: string): readonly string[] => [
+  ...['sh', '-ec'],
+  `for root in /sys/fs/cgroup /sys/fs/cgroup/*; do
+    if [ -e "$root/${cgroup}/node-1/cgroup.procs" ]; then (mkdir "$root/${cgroup}/node-1/pod"; echo $$ > "$root/${cgroup}/node-1/pod/cgroup.procs") || true; fi
+  done
+  exec unshare --net sleep infinity`,
+];
+
 /** A box with one loop-mounted disk, one cgroup and one daemon: all that a cluster leaves traces of. */
 async function furnishedBox(isKept = false): Promise<{ place: ReturnType<typeof claimPlace>; box: Box; network: string }> {
   const place = claimPlace(isKept);
@@ -69,9 +78,14 @@ describe.skipIf(reason !== null)(`a box${reason === null ? '' : ` (skipped: ${re
     await removeCluster(place);
   });
 
-  it('leaves no process, mount, loop device, cgroup or folder when it is taken down', async () => {
-    const { place, network } = await furnishedBox();
+  it('leaves no process, namespace, mount, loop device, cgroup or folder when it is taken down', async () => {
+    const { place, box, network } = await furnishedBox();
+    box.start('pod', likeAPod(cgroupOf(place.id)));
+    const networks = (): readonly string[] => seen(place, network).namespaces.filter((namespace) => namespace.startsWith('net:'));
+    await eventually('the network of what runs in a pod', () => (networks().length === 2 ? true : null));
     const before = seen(place, network);
+    expect(before.namespaces).toContain(network);
+    expect([...new Set(before.namespaces.map((namespace) => namespace.split(':')[0]))]).toEqual(['ipc', 'mnt', 'net', 'pid', 'uts']);
     expect(before.processes.length).toBeGreaterThan(1);
     expect([before.loopDevices.length, before.cgroups]).toEqual([1, [cgroupOf(place.id)]]);
     await removeCluster(place);

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -45,11 +45,13 @@ import { containerMemory } from '${ROOT}src/supervisor/container-memory.ts';
 console.log(JSON.stringify(containerMemory()));
 `;
 
-/** Where daemons of a cluster would leave something, if they could. */
-const outside = (): readonly string[] =>
-  ['/', '/etc', '/opt', '/usr', '/usr/libexec', '/var', '/var/lib', join(homedir(), '.kube')].flatMap((folder) =>
-    existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [],
-  );
+/** What the daemons of a cluster, and kubectl, make wherever they are not told otherwise. Others write into the folders around meanwhile. */
+const OUTSIDE = [
+  ...['/etc/cni', '/etc/containerd', '/etc/kubernetes', '/opt/cni', '/opt/containerd', '/usr/libexec/kubernetes'],
+  ...['/run/containerd', '/run/netns', '/var/lib/cni', '/var/lib/containerd', '/var/lib/etcd', '/var/lib/kubelet', '/var/run/kubernetes'],
+  ...['/var/log/containers', '/var/log/pods', '/default.etcd', join(homedir(), '.kube/cache')],
+];
+const outside = (): readonly string[] => OUTSIDE.filter((path) => existsSync(path));
 
 const seen = (cluster: Cluster, network: string): Traces => tracesOf({ folder: cluster.folder, cgroup: cgroupOf(cluster.id), network });
 

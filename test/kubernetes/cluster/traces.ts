@@ -4,17 +4,29 @@ import { cgroupsNamed } from './cgroups.ts';
 /** What of a cluster can be seen on the machine, by kind. */
 export interface Traces {
   readonly processes: readonly number[];
+  /** Those that its processes live in and this one does not: `net:[4026532567]`. */
+  readonly namespaces: readonly string[];
   readonly mounts: readonly string[];
   readonly loopDevices: readonly string[];
   readonly cgroups: readonly string[];
 }
 
-export const NO_TRACES: Traces = { processes: [], mounts: [], loopDevices: [], cgroups: [] };
+export const NO_TRACES: Traces = { processes: [], namespaces: [], mounts: [], loopDevices: [], cgroups: [] };
 
-/** Looks for everything that bears a cluster's name or lives in its namespaces (`net:[4026532567]`), from outside. */
+const NAMESPACES = ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'uts'];
+
+/** Looks for everything that bears a cluster's name, lives in its network (`net:[4026532567]`) or in its cgroups, as pods with a network of their own do. */
 export function tracesOf(cluster: { readonly folder: string; readonly cgroup: string; readonly network: string }): Traces {
+  const processes = processIds().filter(
+    (pid) =>
+      networkOf(pid) === cluster.network ||
+      textOf(pid, 'cmdline').includes(cluster.folder) ||
+      textOf(pid, 'cgroup').includes(`/${cluster.cgroup}/`),
+  );
+  const own = new Set(namespacesOf(process.pid));
   return {
-    processes: processIds().filter((pid) => networkOf(pid) === cluster.network || commandLine(pid).includes(cluster.folder)),
+    processes,
+    namespaces: [...new Set(processes.flatMap(namespacesOf))].filter((namespace) => !own.has(namespace)).sort(),
     mounts: linesOf(readFileSync('/proc/self/mountinfo', 'utf8')).filter(
       (line) => line.includes(cluster.folder) || line.includes(cluster.network),
     ),
@@ -37,16 +49,25 @@ function loopFiles(): string[] {
 
 /** The network that a process is in, as the kernel names it; empty when it has ended. */
 export function networkOf(pid: number): string {
+  return namespaceOf(pid, 'net');
+}
+
+function namespacesOf(pid: number): string[] {
+  return NAMESPACES.map((kind) => namespaceOf(pid, kind)).filter((namespace) => namespace !== '');
+}
+
+function namespaceOf(pid: number, kind: string): string {
   try {
-    return readlinkSync(`/proc/${pid}/ns/net`);
+    return readlinkSync(`/proc/${pid}/ns/${kind}`);
   } catch {
     return '';
   }
 }
 
-function commandLine(pid: number): string {
+/** What the kernel tells of another process; empty when it has ended. */
+function textOf(pid: number, name: 'cmdline' | 'cgroup'): string {
   try {
-    return pid === process.pid ? '' : readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+    return pid === process.pid ? '' : readFileSync(`/proc/${pid}/${name}`, 'latin1');
   } catch {
     return '';
   }
