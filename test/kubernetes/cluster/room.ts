@@ -2,7 +2,7 @@ import { existsSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const MIB = 2 ** 20;
-/** What the programs of a control plane and the archives of images take, and what each node's disk has on it once it is ready: a start takes about half. */
+/** For the store of a control plane, logs and the archives of images; and for what each node has on its disk once it is ready. */
 const [CLUSTER_MIB, NODE_MIB] = [512, 128];
 
 export interface Room {

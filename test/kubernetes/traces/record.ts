@@ -23,6 +23,7 @@ interface Wish {
   readonly names: readonly string[];
   readonly times: number;
   readonly isCheck: boolean;
+  readonly isHelp: boolean;
 }
 
 async function main(args: readonly string[]): Promise<number> {
@@ -30,6 +31,10 @@ async function main(args: readonly string[]): Promise<number> {
   if (typeof wish === 'string') {
     process.stderr.write(`${wish}${USAGE}`);
     return 64;
+  }
+  if (wish.isHelp) {
+    process.stdout.write(USAGE);
+    return 0;
   }
   const reason = whyNoNamespaces() ?? (await buildFacility());
   if (reason !== null) {
@@ -49,7 +54,11 @@ async function main(args: readonly string[]): Promise<number> {
 
 function wishOf(args: readonly string[]): Wish | string {
   try {
-    const options = { times: { type: 'string' }, check: { type: 'boolean', default: false } } as const;
+    const options = {
+      times: { type: 'string' },
+      check: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    } as const;
     const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
     const least = values.check ? 1 : LEAST_TIMES;
     const [times, known] = [Number(values.times ?? least), scenarioNames()];
@@ -57,7 +66,7 @@ function wishOf(args: readonly string[]): Wish | string {
     if (unknown.length > 0) return `error: there is no scenario ${unknown.join(', ')}; there are ${known.join(', ')}\n`;
     if (!Number.isInteger(times) || times < least)
       return `error: --times=${values.times}: a history races, so play it at least ${least} times\n`;
-    return { names: positionals.length > 0 ? positionals : known, times, isCheck: values.check };
+    return { names: positionals.length > 0 ? positionals : known, times, isCheck: values.check, isHelp: values.help };
   } catch (thrown) {
     return `error: ${messageOf(thrown)}\n`;
   }
