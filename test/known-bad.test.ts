@@ -56,6 +56,14 @@ describe('a checkpoint that was found bad', () => {
     expect(await runCommand(['resume', run.path])).toMatchObject({ stdout: `${run.of(6)}\n`, stderr: '' });
   });
 
+  it('by seal is not what resume hands out, nor what prune deletes older ones for', async () => {
+    using run = await damagedRun(4, 6);
+    expect((await runCommand(['seal', run.of(6)])).stderr).toContain('is sealed, but part 0');
+    const pruned = await runCommand(['prune', run.path, '--keep=1']);
+    expect(pruned.stderr).toContain('MANIFEST_CHECKSUM');
+    expect((await runCommand(['resume', run.path])).stdout).toBe(`${run.of(4)}\n`);
+  });
+
   it('by ship is not what resume hands out, nor what prune deletes older ones for', async () => {
     using run = await damagedRun(4, 6);
     const shipped = await runCommand(['ship', run.path, pathToFileURL(join(run.outside, 'copies')).href]);

@@ -10,7 +10,7 @@ import { verifyPaths, type VerifyOptions } from '../verify.ts';
 import { sealFiles } from './checksum-files.ts';
 import { checkFiles, checkSealed, type CheckOptions } from './check-sealed.ts';
 import type { Sealed } from './commit.ts';
-import { rememberSealed, storeFailure } from './last-good-cache.ts';
+import { rememberChanged, rememberSealed, storeFailure } from './last-good-cache.ts';
 import type { Manifest, SealedFile } from './manifest.ts';
 import { assertNamesFree, type BegunMove, findBegunMove, liesElsewhere, moveIn } from './move-in.ts';
 import { putManifest, type SealFacts } from './put-manifest.ts';
@@ -152,6 +152,7 @@ async function alreadySealed(opened: Store, place: Place, options: AdoptOptions)
   }
   const checked = await checkSealed(store, { ...place, manifest }, 'deep', reading(options));
   if (checked.state !== 'good') {
+    if (checked.state === 'bad') rememberChanged(store, manifest);
     throw new HoldfastError('CHECKPOINT_NOT_GOOD', { message: `${printable(place.path)} is sealed, but ${checked.reason}`, hint });
   }
   syncSealed(store, place, manifest);

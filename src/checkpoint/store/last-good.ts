@@ -1,7 +1,7 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { type CheckLevel, type CheckOptions, checkSealed, type Good } from './check-sealed.ts';
 import { finishDeletions } from './graves.ts';
-import { type LastGoodCache, readCache, rememberSuspicion, writeCache } from './last-good-cache.ts';
+import { type LastGoodCache, readCache, rememberChanged, rememberSuspicion, writeCache } from './last-good-cache.ts';
 import { listQuarantine, quarantine, type Quarantined } from './quarantine.ts';
 import { readManifestFile } from './read-seals.ts';
 import { isRolledBack, type Rollback } from './rollback.ts';
@@ -209,13 +209,17 @@ function isImmovable(thrown: unknown): boolean {
   return thrown instanceof HoldfastError && CANNOT_MOVE.has(thrown.code);
 }
 
-/** Where it cannot be moved (a volume that is not writable, a mount of its own) the bad one stays, and is passed by every time. */
+/**
+ * Where it cannot be moved (a folder that is not writable, a mount of its own) the bad one stays, and is read again every time: names and sizes alone would
+ * pass. On a volume on which nothing at all can be written that cannot be remembered either.
+ */
 function moveAside(store: Store, checkpoint: SealedCheckpoint | BrokenSeal, why: { code: string; reason: string }): string | null {
   try {
     return quarantine(openForWriting(store), checkpoint, why)?.path ?? null;
   } catch (thrown) {
-    if (isImmovable(thrown)) return null;
-    throw thrown;
+    if (!isImmovable(thrown)) throw thrown;
+    if ('manifest' in checkpoint) rememberChanged(store, checkpoint.manifest);
+    return null;
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { flipBit } from '../../../test/support/fixture-copy.ts';
 import { sealSteps, type TestRun, testRun } from '../../../test/support/sealed-run.ts';
+import { adopt } from './adopt.ts';
 import { type DurableFs, realFs } from './durable-fs.ts';
 import { lastGood } from './last-good.ts';
 import { readCache, rememberSealed, rememberSuspicion } from './last-good-cache.ts';
@@ -33,6 +34,39 @@ const reading = (file: string, code: string): DurableFs => ({
     if (path.endsWith(file)) throw Object.assign(new Error(code), { code });
     return realFs.readFile(path);
   },
+});
+
+describe('a checkpoint that was found bad and is still there', () => {
+  it('by a seal is not taken again', async () => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2);
+    spoil(run, 2);
+    await expect(adopt(run.store, join(run.path, 'step-2'))).rejects.toThrow(/is sealed, but part 0 of shard-0 does not match/);
+    expect((await prune(run.store, { retention: KEEP_ONE })).lastGood).toMatchObject({
+      checkpoint: { name: 'step-1' },
+      skipped: [{ name: 'step-2', state: 'bad' }],
+    });
+  });
+
+  it.each(['EACCES', 'EBUSY', 'ENOSPC'])('because it cannot be moved (%s) is passed by every time', async (code) => {
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    spoil(run, 3);
+    spoil(run, 2);
+    const fs = {
+      ...realFs,
+      rename(from: string, to: string) {
+        if (/step-[23]$/.test(from)) throw Object.assign(new Error(code), { code });
+        realFs.rename(from, to);
+      },
+    };
+    const store = { ...run.store, fs };
+    const passedBy = ['step-3', 'step-2'].map((name) => ({ name, state: 'bad', quarantined: null }));
+    const expected = { checkpoint: { name: 'step-1' }, skipped: passedBy };
+    expect(await lastGood(store, { level: 'deep' })).toMatchObject(expected);
+    expect((await prune(store, { retention: KEEP_ONE })).lastGood).toMatchObject(expected);
+    expect(await lastGood(store)).toMatchObject(expected);
+  });
 });
 
 describe('which checkpoints are suspects', () => {
