@@ -49,7 +49,7 @@ async function start(nodes: number): Promise<number> {
       `Kubernetes ${cluster.version} with ${nodes === 1 ? '1 node' : `${nodes} nodes`}, in ${cluster.folder}\n\n    ${kubectl} get nodes\n\n`,
     );
     process.stdout.write(
-      'Its pods reach each other and nothing else. Images are imported, not pulled: holdfast.test/base:1 has busybox.\n',
+      'Its pods reach each other and nothing else. Images are imported, not pulled: holdfast.test/base:1 has busybox. Volumes are not made for claims.\n',
     );
     process.stdout.write('Take it down: npm run cluster:real -- down\n');
     return 0;
