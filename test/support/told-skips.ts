@@ -1,7 +1,7 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** How the titles of tests that need what may not be there end. */
-const REASON = /\(skipped: (.*)\)/s;
+/** How the titles of tests, or of what they belong to, end that need what may not be there. */
+const REASON = /\(skipped: (.*?)\)(?= > |$)/s;
 
 /** What was left out and why, a line for each reason; tests whose names give none were left out by whoever chose among them. */
 export function reasonsOf(skipped: readonly string[]): readonly string[] {
