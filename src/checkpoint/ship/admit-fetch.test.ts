@@ -1,8 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { testRun } from '../../../test/support/sealed-run.ts';
-import { describeStorage } from '../storage/storage.ts';
+import { VirtualClock } from '../../core/clock.ts';
+import { describeStorage, type Storage } from '../storage/storage.ts';
 import type { SealedFile } from '../store/manifest.ts';
 import { admitFetch } from './admit-fetch.ts';
 
@@ -30,4 +31,20 @@ it('counts what is still to be received, and not what an earlier run has left', 
   writeFileSync(join(data, 'a'), Buffer.alloc(SIZE, 'a'));
   await admitWith(SIZE + MORE);
   await expect(admitWith(SIZE - 1)).rejects.toThrow(/missing/);
+});
+
+it('does not remove what it has received itself, however long ago that was, but what others have left', async () => {
+  using run = testRun();
+  const fetching = join(run.path, '.holdfast/fetching');
+  const [own, other] = ['a', 'b'].map((digit) => join(fetching, digit.repeat(40), 'data')) as [string, string];
+  for (const data of [own, other]) {
+    mkdirSync(data, { recursive: true });
+    writeFileSync(join(data, 'a'), Buffer.alloc(SIZE, 'a'));
+  }
+  const storage = describeStorage(run.path);
+  const storageOf = (): Storage => ({ ...storage, space: { ...storage.space, availableBytes: 0 } });
+  const clock = new VirtualClock(Date.now() + 48 * 60 * 60_000);
+  const { signal } = new AbortController();
+  await expect(admitFetch({ ...run.store, clock }, { files: FILES, data: own, signal, storageOf })).rejects.toThrow(/nothing was fetched/);
+  expect([existsSync(join(own, 'a')), existsSync(other)]).toEqual([true, false]);
 });

@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { type Admission, admitSave } from '../storage/admission.ts';
@@ -12,7 +12,7 @@ import type { OpenStore } from '../store/store.ts';
 export interface FetchDemand {
   /** What is to be written; what lies elsewhere already is not among it. */
   readonly files: readonly SealedFile[];
-  /** Where an earlier run may have left some of it. */
+  /** Where an earlier run may have left some of it, in a folder of its own. */
   readonly data: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
@@ -33,7 +33,7 @@ export async function admitFetch(store: OpenStore, demand: FetchDemand): Promise
   if (admit(store, demand).kind === 'fits') return;
   // With all it says about checkpoints: only who is short of room needs it.
   const { tidyUp } = await import('../store/prune.ts');
-  await tidyUp(store, { signal: demand.signal });
+  await tidyUp(store, { signal: demand.signal, spared: dirname(demand.data) });
   const admission = admit(store, demand);
   if (admission.kind !== 'refused') return;
   throw new HoldfastError('SAVE_DOES_NOT_FIT', {

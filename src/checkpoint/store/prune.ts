@@ -161,10 +161,10 @@ function moveOrGiveBack(store: Store, checkpoint: SealedCheckpoint, grave: strin
   }
 }
 
-/** Ends deletions that were interrupted, and removes what dead processes had staged or begun to make. */
-export async function tidyUp(store: Store, options: CheckOptions): Promise<void> {
+/** Ends deletions that were interrupted, and removes what dead processes had staged or begun to make; not what was received into the folder `spared`. */
+export async function tidyUp(store: Store, { spared, ...options }: CheckOptions & { readonly spared?: string }): Promise<void> {
   const { run } = store;
   if (run !== null) sweepStaging({ ...store, run });
-  sweepTemporaries(store);
+  sweepTemporaries(store, spared);
   await finishDeletions(store, options);
 }

@@ -25,8 +25,8 @@ const RECEIVED = /^[0-9a-f]{40}$/;
 /** So many of the newest attempts are looked into; older ones publish nothing any more. */
 const MOST_ATTEMPTS = 10;
 
-/** Removes what killed processes had begun to make in a run's folder. Never fails: it only tidies up. */
-export function sweepTemporaries(store: Store): void {
+/** Removes what killed processes had begun to make in a run's folder, but not what is `spared`, with which somebody goes on now. Never fails: it only tidies up. */
+export function sweepTemporaries(store: Store, spared?: string): void {
   const { path } = store;
   for (const [folder, pattern] of [
     [path, STORE],
@@ -40,7 +40,8 @@ export function sweepTemporaries(store: Store): void {
     for (const name of namesIn(store, folder)) if (pattern.test(name)) sweep(store, join(folder, name));
   }
   const fetching = at.store(path, 'fetching');
-  for (const name of namesIn(store, fetching)) if (RECEIVED.test(name)) sweepReceived(store, join(fetching, name));
+  const received = namesIn(store, fetching).filter((name) => RECEIVED.test(name));
+  for (const folder of received.map((name) => join(fetching, name))) if (folder !== spared) sweepReceived(store, folder);
 }
 
 function newestAttempts(store: Store): readonly number[] {
