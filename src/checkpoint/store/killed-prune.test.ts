@@ -98,6 +98,23 @@ describe('a prune that was killed when it had moved a checkpoint to the trash', 
     expect([names(run), trashOf(run)]).toEqual([['step-2'], []]);
   });
 
+  it('tells, and remembers, that the disk failed when what cannot come back is deleted', async () => {
+    using run = testRun();
+    const attempt = await sealSteps(run.store, 'g', 1, 2);
+    const next = await stagedSave(run.store, attempt, { step: 1 });
+    await pruneKilled(run);
+    commitSave(run.store, next);
+    const fs = {
+      ...realFs,
+      unlink(path: string) {
+        if (path.includes('/trash/')) throw Object.assign(new Error('EIO'), { code: 'EIO' });
+        realFs.unlink(path);
+      },
+    };
+    await expect(pruneWith(run, fs)).rejects.toMatchObject({ code: 'STORE_FAILED', message: expect.stringContaining('cannot delete') });
+    expect(await lastGood(run.store)).toMatchObject({ level: 'deep', because: 'io-error' });
+  });
+
   it('leaves alone what the disk would not tell of', async () => {
     using run = testRun();
     await sealSteps(run.store, 'g', 1, 2);

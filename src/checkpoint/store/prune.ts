@@ -72,13 +72,21 @@ export function bytesOf({ manifest }: SealedCheckpoint): number {
 function removeAll(store: Store, plan: LastGood, remove: readonly SealedCheckpoint[], removed: SealedCheckpoint[]): boolean {
   const replaced = replacedGraves(store, listKept(store));
   if (remove.length + replaced.length > 0) makeDurable(store, plan.checkpoint);
-  if (stands(store, plan.checkpoint)) for (const grave of replaced) removeTree(store.fs, grave);
+  if (stands(store, plan.checkpoint)) for (const grave of replaced) deleteGrave(store, grave);
   for (const checkpoint of remove) {
     const isWanted = (): boolean => !stands(store, plan.checkpoint) || isOverruled(store, plan, checkpoint);
     if (isWanted()) return false;
     if (discard(store, checkpoint, isWanted)) removed.push(checkpoint);
   }
   return remove.length === 0 || stands(store, plan.checkpoint);
+}
+
+function deleteGrave(store: Store, grave: string): void {
+  try {
+    removeTree(store.fs, grave);
+  } catch (thrown) {
+    throw storeFailure(store, thrown, 'delete', grave);
+  }
 }
 
 /** A person has pinned it meanwhile, or rolled the run back, perhaps to this very one. */
