@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { KubeApi } from './api.ts';
 import { Box } from './box.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
-import { type Facility, cacheFolder, findFacility } from './facility.ts';
+import { type Facility, cacheFolder, findFacility, whyNoLoopDevice } from './facility.ts';
 import { fillBaseImage, writeImage } from './image.ts';
 import { inParallel } from './in-parallel.ts';
 import { inotifyNow, whyInotifyIsShort } from './inotify.ts';
@@ -44,17 +44,17 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   if (nodes.length < 1 || nodes.length > MOST_NODES) throw new Error(`a cluster has 1 to ${MOST_NODES} nodes, not ${nodes.length}`);
   const facility = findFacility();
   await removeLeftovers();
-  const tooLittle = whyRoomIsShort(roomAt(cacheFolder()), nodes.length);
-  if (tooLittle !== null) throw new Error(tooLittle);
+  const short = whyRoomIsShort(roomAt(cacheFolder()), nodes.length) ?? whyNoLoopDevice();
+  if (short !== null) throw new Error(short);
   const place = claimPlace(options.isKept ?? false);
   try {
     return await startIn(place, facility, { ...options, nodes });
   } catch (thrown) {
     // Before they are given back.
-    const short = whyInotifyIsShort(inotifyNow());
+    const noInotify = whyInotifyIsShort(inotifyNow());
     await removeCluster(place);
-    if (short === null) throw thrown;
-    throw new Error(`${thrown instanceof Error ? thrown.message : String(thrown)}\n${short}`, { cause: thrown });
+    if (noInotify === null) throw thrown;
+    throw new Error(`${thrown instanceof Error ? thrown.message : String(thrown)}\n${noInotify}`, { cause: thrown });
   }
 }
 

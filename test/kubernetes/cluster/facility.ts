@@ -67,14 +67,13 @@ export function whyNoNamespaces(): string | null {
   if (process.getuid?.() !== 0) return 'a cluster needs root: it makes namespaces, mounts and cgroups of its own';
   const missing = TOOLS.filter((tool) => !isOnSystemPath(tool));
   if (missing.length > 0) return `a cluster needs ${missing.join(', ')}, which this machine lacks`;
-  const noLoop = whyNoLoopDevice();
-  if (noLoop !== null) return noLoop;
+  if (!existsSync('/dev/loop-control')) return 'a cluster needs loop devices: there is no /dev/loop-control';
   const tried = spawnSync('unshare', ['--mount', '--net', '--pid', '--fork', '--mount-proc', 'true'], { encoding: 'utf8' });
   return tried.status === 0 ? null : `namespaces cannot be made here: ${tried.error?.message ?? tried.stderr.trim()}`;
 }
 
-function whyNoLoopDevice(): string | null {
-  if (!existsSync('/dev/loop-control')) return 'a cluster needs loop devices: there is no /dev/loop-control';
+/** Why there is no loop device at this moment, or null: others may have them all, and give them back. */
+export function whyNoLoopDevice(): string | null {
   const tried = spawnSync('losetup', ['--find'], { encoding: 'utf8', env: { PATH: SYSTEM_PATH } });
   if (tried.status === 0) return null;
   return `a cluster needs a loop device for every node, and none is free: ${tried.error?.message ?? tried.stderr.trim()}; \`losetup --list\` tells who has them`;
