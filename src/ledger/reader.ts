@@ -24,26 +24,29 @@ export function readLedger(run: string, mostBytes = MOST_BYTES): LedgerReading {
   return new LedgerReader(run).readMore(mostBytes);
 }
 
-/** Reads what all nodes have written of one attempt, and nothing else. */
-export function readAttempt(run: string, attempt: number): LedgerReading {
-  return new LedgerReader(run, (file) => file.attempt === attempt).readMore();
+/** The newest part of a file that a look at the ends reads: some thousand events. */
+const END_BYTES = 256 * 1024;
+
+/** What was written last in each of the files that are wanted, whatever their number and length. */
+export function readEnds(run: string, isWanted: (file: LedgerFile) => boolean): readonly Recorded[] {
+  const folder = ledgerFolder(run);
+  const files = ledgerFiles(folder).filter(isWanted);
+  return mergeEvents(files.map((file) => new FileReader(folder, file).readMore(END_BYTES).events));
 }
 
 /** Reads the ledger of a run, and later what was added to it. */
 export class LedgerReader {
   readonly folder: string;
   readonly #readers = new Map<string, FileReader>();
-  readonly #isWanted: (file: LedgerFile) => boolean;
 
-  constructor(run: string, isWanted: (file: LedgerFile) => boolean = () => true) {
+  constructor(run: string) {
     assertFolder(run);
     this.folder = ledgerFolder(run);
-    this.#isWanted = isWanted;
   }
 
   /** What was added since the last call, on all nodes. */
   readMore(mostBytes = MOST_BYTES): LedgerReading {
-    const files = ledgerFiles(this.folder).filter(this.#isWanted);
+    const files = ledgerFiles(this.folder);
     let left = mostBytes;
     const found: (readonly Recorded[])[] = [];
     // The newest attempts first: where not all can be read, they are what counts.

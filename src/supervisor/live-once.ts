@@ -148,8 +148,9 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     watchOverdue({ life, clock: store.clock, book, signal: over.signal }).catch((thrown: unknown) => book.complain(thrown));
     const linger = startHangWatch(live, { life, trainer, signal: stop.signal });
     const wasTold = trainer.ended.then(() => live.notices.first !== null);
+    const peer = trainer.ended.then(() => peerOf(live, { life, attempt: prepared.attempt }));
     const told = new AbortController();
-    const running = { ...prepared, life, trainer, wasTold, linger, watcher, fenced: fenced.promise, stop, told };
+    const running = { ...prepared, life, trainer, wasTold, peer, linger, watcher, fenced: fenced.promise, stop, told };
     return await untilEnd(live, running).catch((thrown: unknown) => outliveDefect(thrown, live, running));
   } finally {
     stop.abort();
@@ -186,6 +187,8 @@ interface Running extends Prepared {
   readonly trainer: Trainer;
   /** Whether a notice that ends the attempt had come by the time the trainer ended: a later one has no part in how it did. */
   readonly wasTold: Promise<boolean>;
+  /** Which other node had been told to end by then. */
+  readonly peer: Promise<InterruptedPeer | null>;
   readonly linger: Linger;
   readonly watcher: Watcher | null;
   readonly fenced: Promise<HoldfastError>;
@@ -216,15 +219,18 @@ async function untilEnd(live: LiveOptions, running: Running): Promise<LifeEnd> {
   await running.watcher?.finish(notices, trainer.end !== null && 'code' in trainer.end && trainer.end.code === 0);
   const { wasEnded } = running.linger;
   const { saidFinished } = life;
-  const end = { saidFinished, wasEnded, isTerminating: await running.wasTold, peer: peerOf(live, running), trainer: trainer.end, failure };
+  const end = { saidFinished, wasEnded, isTerminating: await running.wasTold, peer: await running.peer, trainer: trainer.end, failure };
   running.told.abort();
   writeEnd({ ...live, life, attempt }, end, flush);
   return { ...end, lastGoodStep: life.measured.lastGoodStep };
 }
 
-/** Who of the other nodes was told to end; nobody asks a disk that does not answer. */
-function peerOf({ options, store, book }: LiveOptions, { life, attempt }: Running): InterruptedPeer | null {
-  if (options.gang === null || life.isDiskSilent) return null;
+/** Who of the other nodes was told to end. Who was told itself need not know, and nobody asks a disk that does not answer. */
+function peerOf(
+  { options, store, book, notices }: LiveOptions,
+  { life, attempt }: Pick<Running, 'life' | 'attempt'>,
+): InterruptedPeer | null {
+  if (options.gang === null || notices.first !== null || life.isDiskSilent) return null;
   return beside(book, () => interruptedPeer(store.path, attempt.attempt, book.node));
 }
 
@@ -260,7 +266,7 @@ async function outliveDefect(thrown: unknown, live: LiveOptions, running: Runnin
     saidFinished,
     wasEnded,
     isTerminating: await wasTold,
-    peer: peerOf(live, running),
+    peer: await running.peer,
     trainer: await trainer.ended,
     failure: null,
   };

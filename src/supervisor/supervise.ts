@@ -51,6 +51,7 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
   let sealer: Sealer | null = null;
   let stage: Stage | null = null;
   let shipping: Shipping | null = null;
+  const disk: RunDisk = { isSilent: false };
   const surroundings = new Surroundings();
   const unheard = new Unheard();
   const listener = {
@@ -85,7 +86,10 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
       onStarted: firstTime(() => startBystanders(bystanders)),
       onSafe: () => rehearsal.soon(),
       onFirstStep: (life) => unheard.tell(life),
-      cannotEnd: world.cannotEnd,
+      cannotEnd: () => {
+        disk.isSilent = true;
+        world.cannotEnd();
+      },
       options,
       store,
       book,
@@ -98,14 +102,14 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
       gang: randomUUID,
     });
     words.close();
-    await shipping?.finish(notices, sealer.isStuck);
+    await shipping?.finish(notices, isSilent(disk, sealer));
     return code;
   } catch (thrown) {
     const refusal = asRefusal(thrown);
     words.leaveRefused(refusal);
     throw refusal;
   } finally {
-    const areThreadsGone = await closeWorkshop({ sealer, shipping, stage }, patience(notices, clock), clock);
+    const areThreadsGone = await closeWorkshop({ sealer, shipping, stage, disk }, patience(notices, clock), clock);
     over.abort();
     if (!(await book.close(patience(notices, clock))) || !areThreadsGone) world.cannotEnd();
   }
@@ -115,9 +119,8 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
 const FREE_MS = 2_000;
 
 /** Ends the threads and frees the memory of saves; false when a thread waits for a disk that does not answer. */
-async function closeWorkshop({ sealer, shipping, stage }: Workshop, patienceMs: number, clock: Clock): Promise<boolean> {
-  const isDiskSilent = sealer?.isStuck ?? false;
-  const areGone = await Promise.all([sealer?.close(patienceMs), shipping?.close(patienceMs, isDiskSilent)]);
+async function closeWorkshop({ sealer, shipping, stage, disk }: Workshop, patienceMs: number, clock: Clock): Promise<boolean> {
+  const areGone = await Promise.all([sealer?.close(patienceMs), shipping?.close(patienceMs, isSilent(disk, sealer))]);
   if (stage !== null) await bounded(stage.close(), FREE_MS, clock);
   return !areGone.includes(false);
 }
@@ -126,6 +129,16 @@ interface Workshop {
   readonly sealer: Sealer | null;
   readonly shipping: Shipping | null;
   readonly stage: Stage | null;
+  readonly disk: RunDisk;
+}
+
+/** What a thread that was given up tells of the disk of the run. */
+interface RunDisk {
+  isSilent: boolean;
+}
+
+function isSilent(disk: RunDisk, sealer: Sealer | null): boolean {
+  return disk.isSilent || sealer?.isStuck === true;
 }
 
 /** Does something the first time only. */

@@ -68,7 +68,7 @@ describe('a disk that does not answer any more', () => {
       using folder = tempFolder();
       using stage = mountTmpfs();
       const [dir, save, handOver] = [join(folder.path, 'run'), join(folder.path, 'save'), join(folder.path, 'hand-over')];
-      const args = ['--dir', dir, '--stage', stage.path, '--every', '1h', '--grace', '5s'];
+      const args = ['--dir', dir, '--stage', stage.path, '--every', '1h', '--grace', '20s'];
       const run = start({ args, command: ['python3', TRAINER, save, handOver] });
       await run.line(/sealed step 5 /);
       using attempts = mountStoppable(dirname(at.attempt(dir, 1)));
@@ -91,13 +91,14 @@ describe('a disk that does not answer any more', () => {
     },
   );
 
-  it.skipIf(reason !== null)(
-    `does not hold up the end at a deadline when the trainer has saved there by itself, and that is told${skipped}`,
-    async () => {
+  it.skipIf(reason !== null).for([{ isShipped: false }, { isShipped: true }])(
+    `does not hold up the end at a deadline when the trainer has saved there by itself, shipped: $isShipped, and that is told${skipped}`,
+    async ({ isShipped }) => {
       using folder = tempFolder();
       const dir = join(folder.path, 'out');
+      const ship = isShipped ? ['--ship', `file://${join(folder.path, 'copies')}`] : [];
       mkdirSync(join(dir, 'step-5'), { recursive: true });
-      const run = start({ args: ['--watch', dir, '--grace', '2s'], command: ['sh', '-c', 'echo ready; exec sleep 1000'] });
+      const run = start({ args: ['--watch', dir, ...ship, '--grace', '2s'], command: ['sh', '-c', 'echo ready; exec sleep 1000'] });
       await run.line(/^ready/);
       run.signal('SIGSTOP');
       await stopped(run.pid);
