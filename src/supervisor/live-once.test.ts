@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -8,6 +8,8 @@ import { tempFolder } from '../../test/support/temp-folder.ts';
 import { openRun } from '../checkpoint/store/store.ts';
 import { realClock } from '../core/clock.ts';
 import { exitOfRun } from '../domain/exit-contract.ts';
+import { ledgerFileName, ledgerFolder } from '../ledger/layout.ts';
+import { encodeLine } from '../ledger/line.ts';
 import { readLedger } from '../ledger/reader.ts';
 import { Book } from './book.ts';
 import { type LifeEnd, liveOnce } from './live-once.ts';
@@ -34,6 +36,8 @@ interface World {
   /** Told what people are told. */
   readonly hear?: (text: string, notices: Notices) => void;
   readonly onStarted?: (notices: Notices) => void;
+  /** As the first of nodes that would share the folder. */
+  readonly isTogether?: boolean;
   /** When something of ours throws: whenever words are left, the first time, or after the last ones. */
   readonly defect?: Defect;
 }
@@ -59,10 +63,11 @@ class TornBook extends Book {
 }
 
 /** One life of a trainer that is a shell script. */
-async function live(script: string, { graceMs = 30_000, hear, onStarted, defect = 'never' }: World): Promise<LifeEnd> {
+async function live(script: string, { graceMs = 30_000, hear, onStarted, isTogether = false, defect = 'never' }: World): Promise<LifeEnd> {
   const dir = join(folder.path, 'run');
   await mkdir(dir);
-  const options = makeRunOptions(dir, { command: ['sh', '-c', script], graceMs, tmp: folder.path });
+  const alone = makeRunOptions(dir, { command: ['sh', '-c', script], graceMs, tmp: folder.path });
+  const options = isTogether ? { ...alone, gang: { id: 'job', nodes: 1, nodeRank: 0 } } : alone;
   const notices = new Notices(realClock, options.grace, { onNotice: () => {}, onWithdrawn: () => {} }, () => ({
     node: null,
     pressure: [],
@@ -98,6 +103,22 @@ async function live(script: string, { graceMs = 30_000, hear, onStarted, defect 
   }
 }
 
+/** Another node of the same attempt is told to end. */
+function tellOther(): void {
+  const notice = {
+    kind: 'notice',
+    cause: 'sigterm',
+    noticedMs: 1,
+    deadlineMs: null,
+    confidence: 'guess',
+    terminating: true,
+    source: 'signal',
+    detail: null,
+  } as const;
+  const line = encodeLine({ attempt: 1, node: 'other', seq: 1, atMs: 1, event: notice });
+  writeFileSync(join(ledgerFolder(join(folder.path, 'run')), ledgerFileName(1, 'other')), line);
+}
+
 /** What a trainer has written into a file of the test, once it is there. */
 async function written(name: string): Promise<string> {
   const path = join(folder.path, name);
@@ -124,6 +145,21 @@ describe('a notice that comes when the trainer has ended, and its saves are bein
     const end = await live(`${CLINGS} '${process.execPath}' -e '${SAYS_FINISHED.replaceAll("'", `'\\''`)}'; exit 7`, late);
     expect(end).toMatchObject({ saidFinished: true, isTerminating: false, trainer: { code: 7 } });
     expect(exitOfRun(end)).toMatchObject({ code: 7, kind: 'failed' });
+  });
+
+  it('to another node excuses no error of a trainer that had ended before it', async () => {
+    const hear = (text: string): void => {
+      if (text.startsWith('ended the processes')) tellOther();
+    };
+    const end = await live(`${CLINGS} exit 7`, { hear, isTogether: true });
+    expect(end).toMatchObject({ peer: null, trainer: { code: 7 } });
+  });
+});
+
+describe('a notice to another node before the trainer ends', { timeout: 60_000 }, () => {
+  it('is the reason for its end', async () => {
+    const end = await live('exit 1', { onStarted: tellOther, isTogether: true });
+    expect(end).toMatchObject({ isTerminating: false, peer: { node: 'other', cause: 'sigterm' }, trainer: { code: 1 } });
   });
 });
 
