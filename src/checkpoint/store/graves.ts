@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import type { CheckOptions } from './check-sealed.ts';
 import { removeTree } from './delete-tree.ts';
@@ -8,8 +8,9 @@ import { moveBack } from './move-out.ts';
 import { type Orphans, orphansOf, takeOrphans } from './orphans.ts';
 import { isSeenAlive } from './process-identity.ts';
 import { type FoundSeal, readSeals } from './read-seals.ts';
+import type { SealedCheckpoint } from './scan.ts';
 import type { Store } from './store.ts';
-import { isCode, storeError } from './store-error.ts';
+import { isCode, isFull, storeError } from './store-error.ts';
 
 /**
  * What is deleted goes to the trash in one step first, each into a grave of its own: whoever still works with it finds all of it gone, never half.
@@ -79,25 +80,45 @@ export async function finishDeletions(store: Store, options: CheckOptions = {}):
   return empty(store, (name) => !unknown.has(name));
 }
 
-/**
- * Graves of whole checkpoints that cannot come back, because another has a name of theirs by now. Who has seen that a good one stands, and has made that durable,
- * may delete them. Nothing is deleted that has one of the names in `kept`.
- */
-export function replacedGraves(store: Store, kept: ReadonlySet<string>): readonly string[] {
+/** A whole checkpoint in a grave whose owner is gone. */
+export interface Buried {
+  readonly grave: string;
+  /** Another has a name of it by now: it cannot come back. */
+  readonly isReplaced: boolean;
+  readonly checkpoints: readonly SealedCheckpoint[];
+}
+
+/** What lies in the trash and has not come back, because another has its name, or because the volume is too full. */
+export function findBuried(store: Store): readonly Buried[] {
   const { fs, path } = store;
   const trash = at.store(path, 'trash');
-  const isReplaced = (name: string): boolean => {
-    const grave = join(trash, name);
-    if (stateOf(store, grave, digestIn(name)) !== 'whole') return false;
-    return fs.list(grave).some((one) => fs.stat(join(path, one)) !== null) && !readSeals(fs, grave).some((seal) => kept.has(seal.name));
-  };
   try {
     return abandoned(store)
-      .filter(isReplaced)
-      .map((name) => join(trash, name));
+      .filter((name) => stateOf(store, join(trash, name), digestIn(name)) === 'whole')
+      .map((name) => {
+        const grave = join(trash, name);
+        const isReplaced = fs.list(grave).some((one) => fs.stat(join(path, one)) !== null);
+        return { grave, isReplaced, checkpoints: readSeals(fs, grave).flatMap((seal) => asCheckpoint(store, grave, seal)) };
+      });
   } catch (thrown) {
     throw storeError(thrown, 'look at', trash);
   }
+}
+
+function asCheckpoint({ path }: Store, grave: string, { name, kind, manifestFile, parsed }: FoundSeal): readonly SealedCheckpoint[] {
+  const root = kind === 'directory' ? join(grave, name) : grave;
+  return parsed.ok ? [{ name, path: join(path, name), kind, root, manifestFile, manifest: parsed.manifest }] : [];
+}
+
+/**
+ * For who has seen that a good one stands, and has made that durable. What can come back by now does, and is to be planned for like any other; what cannot is
+ * deleted as long as it is whole. False when it was not.
+ */
+export function isDeleted(store: Store, { grave, isReplaced }: Buried): boolean {
+  const stuck = isReplaced ? grave : settle(store, basename(grave)).stuck;
+  if (stuck === null || stateOf(store, stuck, digestIn(basename(stuck))) !== 'whole') return false;
+  removeTree(store.fs, stuck);
+  return true;
 }
 
 /** Whoever moved the seal may have died before its syncs: after a crash there must be no seal without its files. */
@@ -112,6 +133,7 @@ async function followTo(store: Store, name: string, orphans: Orphans, options: C
     if (outcome === 'another') giveBack(store, grave);
     return outcome === 'taken';
   } catch (thrown) {
+    if (isFull(thrown)) return false;
     throw storeError(thrown, 'empty', trash);
   }
 }
@@ -124,7 +146,7 @@ function empty(store: Store, mayGo: (name: string) => boolean): boolean {
     const graves = abandoned(store).filter(mayGo);
     // Whoever moved it here may have died before its old name was gone for good: a crash must not bring back half of it.
     if (graves.length > 0) fs.fsyncFolder(path);
-    return graves.map((name) => isGivenBack(store, name)).includes(true);
+    return graves.map((name) => settle(store, name).isBack).includes(true);
   } catch (thrown) {
     throw storeError(thrown, 'empty', trash);
   }
@@ -163,25 +185,36 @@ function isOwn({ owner: self }: Store, name: string): boolean {
   return owner === self && thread === String(threadId);
 }
 
-/** Empties a grave, or brings back what lies in it; true when something came back. */
-function isGivenBack(store: Store, name: string): boolean {
-  const grave = at.store(store.path, 'trash', name);
+interface Settled {
+  /** Something came back. */
+  readonly isBack: boolean;
+  /** Where that lies still for which the volume is too full. */
+  readonly stuck: string | null;
+}
+
+const LEFT: Settled = { isBack: false, stuck: null };
+
+/** Empties a grave, or brings back what lies in it. */
+function settle(store: Store, name: string): Settled {
+  let grave = at.store(store.path, 'trash', name);
   const digest = digestIn(name);
   try {
     const before = stateOf(store, grave, digest);
-    if (before === 'unknown') return false;
+    if (before === 'unknown') return LEFT;
     if (before === 'rest') {
       removeTree(store.fs, grave);
-      return false;
+      return LEFT;
     }
-    const own = before === 'whole' && !isOwn(store, name) ? takenOver(store, grave, digest) : grave;
+    if (before === 'whole' && !isOwn(store, name)) grave = takenOver(store, grave, digest);
     // Whoever dug it may have gone on deleting until then.
-    if (stateOf(store, own, digest) === before) return bringBack(store, own);
+    return stateOf(store, grave, digest) === before ? { isBack: bringBack(store, grave), stuck: null } : LEFT;
   } catch (thrown) {
+    // It must not keep a prune from making room.
+    if (isFull(thrown)) return { isBack: false, stuck: grave };
     // Somebody on another machine fills or empties it at the same time; or the name that something is to come back to is taken.
     if (!isCode(thrown, 'ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR')) throw thrown;
+    return LEFT;
   }
-  return false;
 }
 
 /** Gives a grave a name of ours: whoever dug it on a machine that is not seen from here finds nothing to delete any more. */

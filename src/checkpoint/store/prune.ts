@@ -3,16 +3,16 @@ import { type CheckOptions, checkPresence } from './check-sealed.ts';
 import { removeTree } from './delete-tree.ts';
 import { lastGood, type LastGood, type LastGoodOptions } from './last-good.ts';
 import { deleteFenced } from './fenced-leftovers.ts';
-import { digGrave, finishDeletions, giveBack, replacedGraves } from './graves.ts';
+import { type Buried, digGrave, findBuried, finishDeletions, giveBack, isDeleted } from './graves.ts';
 import { storeFailure } from './last-good-cache.ts';
 import { at } from './layout.ts';
 import { moveOut } from './move-out.ts';
 import { listKept } from './pins.ts';
 import { readManifestFile } from './read-seals.ts';
 import { type Kept, planRetention, type Retention, type RetentionPlan } from './retention.ts';
-import { readRollback } from './rollback.ts';
+import { isRolledBack, readRollback } from './rollback.ts';
 import { sweepStaging } from './save-owner.ts';
-import type { SealedCheckpoint } from './scan.ts';
+import { newestFirst, type SealedCheckpoint } from './scan.ts';
 import type { Store } from './store.ts';
 import { sweepTemporaries } from './temporaries.ts';
 
@@ -51,41 +51,77 @@ export async function prune(store: Store, options: PruneOptions): Promise<Pruned
     const found = await lastGood(store, { ...how, isReadOnly: isDryRun, isDoubtRefused: true });
     if (!isDryRun) deleteFenced(store, isRoomNeeded ? null : found.scan);
     const { keep, remove } = planFor(store, found, retention);
-    if (isDryRun) removed.push(...remove);
-    else if (found.checkpoint !== null && !removeAll(store, found, remove, removed) && round < MAX_ROUNDS) continue;
+    const buried = planBuried(store, found, retention);
+    if (isDryRun) removed.push(...buried.flatMap(stuckIn), ...remove);
+    else if (found.checkpoint !== null && !removeAll(store, found, { remove, buried }, removed) && round < MAX_ROUNDS) continue;
     return { lastGood: found, keep, removed, removedBytes: removed.reduce((sum, one) => sum + bytesOf(one), 0) };
   }
 }
 
-function planFor(store: Store, { scan, checkpoint, skipped }: LastGood, retention: Retention): RetentionPlan {
+function planFor(
+  store: Store,
+  { scan, checkpoint, skipped }: LastGood,
+  retention: Retention,
+  stuck: readonly SealedCheckpoint[] = [],
+): RetentionPlan {
   const passedBy = new Set(skipped.filter(({ quarantined }) => quarantined !== null).map(({ name }) => name));
-  const sealed = scan.sealed.filter(({ name }) => !passedBy.has(name));
-  const { rolledBack, rollback } = scan;
+  const { rollback } = scan;
+  const among = (ones: readonly SealedCheckpoint[], isOut: boolean): readonly SealedCheckpoint[] =>
+    [...ones, ...stuck.filter((one) => isRolledBack(one, rollback) === isOut)].toSorted(newestFirst);
+  const sealed = among(
+    scan.sealed.filter(({ name }) => !passedBy.has(name)),
+    false,
+  );
+  const rolledBack = among(scan.rolledBack, true);
   return planRetention({ sealed, rolledBack, rollback, lastGood: checkpoint, pins: listKept(store), nowMs: store.clock.now() }, retention);
+}
+
+/** What of the trash goes too: what was replaced and is not kept; and what a full volume does not give back, where it would go as well if it had come back. */
+function planBuried(store: Store, found: LastGood, retention: Retention): readonly Buried[] {
+  const graves = findBuried(store);
+  if (graves.length === 0) return graves;
+  const kept = listKept(store);
+  const remove = new Set(planFor(store, found, retention, graves.flatMap(stuckIn)).remove);
+  return graves.filter(({ isReplaced, checkpoints }) =>
+    isReplaced ? !checkpoints.some(({ name }) => kept.has(name)) : checkpoints.every((one) => remove.has(one)),
+  );
+}
+
+function stuckIn({ isReplaced, checkpoints }: Buried): readonly SealedCheckpoint[] {
+  return isReplaced ? [] : checkpoints;
 }
 
 export function bytesOf({ manifest }: SealedCheckpoint): number {
   return manifest.files.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Removes one after the other; false when what the plan rests on did not hold any more before all were gone. */
-function removeAll(store: Store, plan: LastGood, remove: readonly SealedCheckpoint[], removed: SealedCheckpoint[]): boolean {
-  const replaced = replacedGraves(store, listKept(store));
-  if (remove.length + replaced.length > 0) makeDurable(store, plan.checkpoint);
-  if (stands(store, plan.checkpoint)) for (const grave of replaced) deleteGrave(store, grave);
-  for (const checkpoint of remove) {
-    const isWanted = (): boolean => !stands(store, plan.checkpoint) || isOverruled(store, plan, checkpoint);
-    if (isWanted()) return false;
-    if (discard(store, checkpoint, isWanted)) removed.push(checkpoint);
-  }
-  return remove.length === 0 || stands(store, plan.checkpoint);
+interface Leaving {
+  readonly remove: readonly SealedCheckpoint[];
+  readonly buried: readonly Buried[];
 }
 
-function deleteGrave(store: Store, grave: string): void {
+/** Removes one after the other; false when what the plan rests on did not hold any more before all were gone. */
+function removeAll(store: Store, plan: LastGood, { remove, buried }: Leaving, removed: SealedCheckpoint[]): boolean {
+  if (remove.length + buried.length === 0) return true;
+  makeDurable(store, plan.checkpoint);
+  const isWanted = (checkpoint: SealedCheckpoint): boolean => !stands(store, plan.checkpoint) || isOverruled(store, plan, checkpoint);
+  // Moving the others may need the room.
+  for (const one of buried) {
+    if (one.checkpoints.some(isWanted) || !deleteBuried(store, one)) return false;
+    removed.push(...stuckIn(one));
+  }
+  for (const checkpoint of remove) {
+    if (isWanted(checkpoint)) return false;
+    if (discard(store, checkpoint, () => isWanted(checkpoint))) removed.push(checkpoint);
+  }
+  return stands(store, plan.checkpoint);
+}
+
+function deleteBuried(store: Store, buried: Buried): boolean {
   try {
-    removeTree(store.fs, grave);
+    return isDeleted(store, buried);
   } catch (thrown) {
-    throw storeFailure(store, thrown, 'delete', grave);
+    throw storeFailure(store, thrown, 'delete', buried.grave);
   }
 }
 

@@ -18,6 +18,11 @@ export function isCode(thrown: unknown, ...codes: readonly string[]): boolean {
   return codes.includes(systemCode(thrown) ?? '');
 }
 
+/** No room is left, on the volume or for this user. */
+export function isFull(thrown: unknown): boolean {
+  return isCode(thrown, 'ENOSPC', 'EDQUOT');
+}
+
 /** The disk itself, or what leads to it, has failed: what was written before may be lost too. */
 const DISK = ['EIO', 'EUCLEAN', 'EBADMSG', 'EREMOTEIO', 'ENXIO', 'ENODEV'];
 
