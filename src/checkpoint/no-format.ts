@@ -6,7 +6,12 @@ import type { CheckpointReport } from './report.ts';
  */
 export function isOfNoKnownFormat({ evidence, more, files }: Pick<CheckpointReport, 'evidence' | 'more' | 'files'>): boolean {
   const strangers = evidence.filter(({ code }) => code === 'FILE_UNRECOGNISED').length + (more['FILE_UNRECOGNISED'] ?? 0);
-  return strangers === files && !evidence.some(({ code, effect }) => code !== 'FILE_UNRECOGNISED' && !HARMLESS.has(effect));
+  return strangers === files && !evidence.some((one) => one.code !== 'FILE_UNRECOGNISED' && speaksAgainst(one));
+}
+
+/** Evidence that is more than something to know. */
+export function speaksAgainst({ effect }: CheckpointReport['evidence'][number]): boolean {
+  return !HARMLESS.has(effect);
 }
 
 const HARMLESS: ReadonlySet<CheckpointReport['evidence'][number]['effect']> = new Set(['warning', 'note', 'security']);

@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 import { liesDeeper } from '../lies-deeper.ts';
-import { isOfNoKnownFormat } from '../no-format.ts';
+import { isOfNoKnownFormat, speaksAgainst } from '../no-format.ts';
 import type { CheckpointReport } from '../report.ts';
 import { stepOfName } from '../steps.ts';
 import type { Verdict } from '../verdict.ts';
@@ -229,7 +229,7 @@ function assertSealable(place: Place, checkpoints: readonly CheckpointReport[], 
 }
 
 function whyBad(place: Place, bad: CheckpointReport): HoldfastError {
-  const why = bad.evidence.find(({ effect }) => !['warning', 'note', 'security'].includes(effect));
+  const why = bad.evidence.find(speaksAgainst);
   if (why?.code === 'FILE_NOT_READABLE') return notReadable(place, why.message);
   return notGood(place, `is ${bad.verdict}${why === undefined ? '' : `: ${why.message}`}`, wayOut(bad));
 }

@@ -14,3 +14,10 @@ export function removeTree(fs: DurableFs, path: string): void {
     if (!isCode(thrown, 'ENOENT')) throw thrown;
   }
 }
+
+/** For what was made in vain: what cannot be removed stays until a prune, and why it was in vain says more than why it stays. */
+export function removeQuietly(fs: DurableFs, path: string): void {
+  try {
+    removeTree(fs, path);
+  } catch {}
+}

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { attemptToSealFor } from './adopt-attempt.ts';
 import { fencedError, isFenced } from './attempt.ts';
-import { removeTree } from './delete-tree.ts';
+import { removeQuietly } from './delete-tree.ts';
 import { withheldIn } from './last-good.ts';
 import { at, STAGED_MANIFEST } from './layout.ts';
 import { formatReadable, type Manifest, MANIFEST_SCHEMA, type SealedFile } from './manifest.ts';
@@ -82,16 +82,9 @@ function renameManifest(store: OpenStore, place: Place, manifest: Manifest, writ
     if (isCode(thrown, 'EXDEV')) throw notSealable(place.path, 'lies on another file system than the run', 'Copy it there first.');
     throw thrown;
   } finally {
-    removeQuietly(store, folder);
+    // An empty folder in the staging harms nobody.
+    removeQuietly(fs, folder);
   }
   fs.fsyncFolder(dirname(place.manifestFile));
   return 'sealed';
-}
-
-function removeQuietly({ fs }: OpenStore, folder: string): void {
-  try {
-    removeTree(fs, folder);
-  } catch {
-    // An empty folder in the staging harms nobody.
-  }
 }

@@ -5,7 +5,7 @@ import { HoldfastError } from '../../core/errors.ts';
 import { excerpt, printable } from '../../core/printable.ts';
 import { isObject, parseJson } from '../json.ts';
 import { readBootId } from './boot-id.ts';
-import { removeTree } from './delete-tree.ts';
+import { removeQuietly } from './delete-tree.ts';
 import { type DurableFs, realFs } from './durable-fs.ts';
 import { at, MANIFEST_NAME, STORE_FOLDER, STORE_FOLDERS } from './layout.ts';
 import { processIdentity } from './process-identity.ts';
@@ -155,13 +155,6 @@ function createRun({ fs, makeId }: World, path: string, run: string): string {
   const { run: made } = readIdentity(fs, path);
   if (made === null) throw damagedRun(path, 'is not there although its folder is');
   return made;
-}
-
-/** What cannot be removed stays until a prune; why it was made in vain says more than why it stays. */
-function removeQuietly(fs: DurableFs, path: string): void {
-  try {
-    removeTree(fs, path);
-  } catch {}
 }
 
 function readIdentity(fs: DurableFs, path: string): Pick<Store, 'run' | 'isCopy'> {
