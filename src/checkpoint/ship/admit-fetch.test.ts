@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { testRun } from '../../../test/support/sealed-run.ts';
+import { crc32c, hex32 } from '../../core/checksums.ts';
 import { VirtualClock } from '../../core/clock.ts';
 import { describeStorage, type Storage } from '../storage/storage.ts';
 import type { SealedFile } from '../store/manifest.ts';
@@ -47,4 +48,23 @@ it('does not remove what it has received itself, however long ago that was, but 
   const { signal } = new AbortController();
   await expect(admitFetch({ ...run.store, clock }, { files: FILES, data: own, signal, storageOf })).rejects.toThrow(/nothing was fetched/);
   expect([existsSync(join(own, 'a')), existsSync(other)]).toEqual([true, false]);
+});
+
+it('reads what an earlier run has left before it refuses: where a file system compresses, that takes fewer blocks than it has bytes', async () => {
+  using run = testRun();
+  const data = join(run.path, '.holdfast/fetching/x/data');
+  mkdirSync(data, { recursive: true });
+  const zeros = Buffer.alloc(SIZE);
+  const file: SealedFile = { path: 'zeros', size: SIZE, crc32c: [hex32(crc32c(zeros))] };
+  // Zeros that take no block at all.
+  writeFileSync(join(data, 'zeros'), '');
+  truncateSync(join(data, 'zeros'), SIZE);
+  const storage = describeStorage(run.path);
+  const storageOf = (): Storage => ({ ...storage, space: { ...storage.space, availableBytes: MORE, blockBytes: BLOCK } });
+  const { signal } = new AbortController();
+  await admitFetch(run.store, { files: [file], data, signal, storageOf });
+  const another = { ...file, crc32c: ['00000000'] };
+  await expect(admitFetch(run.store, { files: [another], data, signal, storageOf })).rejects.toThrow(/missing/);
+  truncateSync(join(data, 'zeros'), SIZE - 1);
+  await expect(admitFetch(run.store, { files: [file], data, signal, storageOf })).rejects.toThrow(/missing/);
 });

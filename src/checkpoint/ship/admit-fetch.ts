@@ -8,6 +8,7 @@ import { evictionLineWish } from '../storage/save-settings.ts';
 import { describeStorage, type Storage } from '../storage/storage.ts';
 import type { SealedFile } from '../store/manifest.ts';
 import type { OpenStore } from '../store/store.ts';
+import { missingBytes } from './fetch-file.ts';
 
 export interface FetchDemand {
   /** What is to be written; what lies elsewhere already is not among it. */
@@ -30,11 +31,13 @@ const MORE_FILES = 4;
  * removing what dead processes have left.
  */
 export async function admitFetch(store: OpenStore, demand: FetchDemand): Promise<void> {
-  if (admit(store, demand).kind === 'fits') return;
+  const missing = demand.files.map((file) => missingOf(join(demand.data, file.path), file));
+  if (admit(store, demand, missing).kind === 'fits') return;
   // With all it says about checkpoints: only who is short of room needs it.
   const { tidyUp } = await import('../store/prune.ts');
   await tidyUp(store, { signal: demand.signal, spared: dirname(demand.data) });
-  const admission = admit(store, demand);
+  if (admit(store, demand, missing).kind !== 'refused') return;
+  const admission = admit(store, demand, await missingAsRead(demand, missing));
   if (admission.kind !== 'refused') return;
   throw new HoldfastError('SAVE_DOES_NOT_FIT', {
     message: `nothing was fetched into ${printable(store.path)}: ${admission.message}`,
@@ -42,10 +45,14 @@ export async function admitFetch(store: OpenStore, demand: FetchDemand): Promise
   });
 }
 
-function admit({ path }: OpenStore, { files, data, env = {}, storageOf = describeStorage }: FetchDemand): Admission {
+interface Missing {
+  readonly isThere: boolean;
+  readonly bytes: number;
+}
+
+function admit({ path }: OpenStore, { env = {}, storageOf = describeStorage }: FetchDemand, missing: readonly Missing[]): Admission {
   const storage = storageOf(path);
   const { evictionLine, ephemeral } = limitsOf(storage, evictionLineWish(env), env);
-  const missing = files.map((file) => missingOf(join(data, file.path), file));
   return admitSave({
     what: 'the checkpoint',
     bytesNeeded: missing.reduce((sum, { bytes }) => sum + bytes, 0),
@@ -58,7 +65,18 @@ function admit({ path }: OpenStore, { files, data, env = {}, storageOf = describ
 }
 
 /** What a file takes that it has not yet: ranges come in any order, and what lies between them takes no room. */
-function missingOf(path: string, { size }: SealedFile): { readonly isThere: boolean; readonly bytes: number } {
+function missingOf(path: string, { size }: SealedFile): Missing {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   return { isThere: stat !== undefined, bytes: Math.max(0, size - (stat?.blocks ?? 0) * STAT_BLOCK_BYTES) };
+}
+
+/** The same, for who has to be sure: on a file system that compresses, all bytes may be there in fewer blocks. */
+async function missingAsRead({ files, data, signal }: FetchDemand, known: readonly Missing[]): Promise<readonly Missing[]> {
+  const missing: Missing[] = [];
+  for (const [index, file] of files.entries()) {
+    const { isThere, bytes } = known[index] ?? { isThere: false, bytes: file.size };
+    const unread = isThere && bytes > 0 ? await missingBytes(join(data, file.path), file, signal) : bytes;
+    missing.push({ isThere, bytes: Math.min(bytes, unread) });
+  }
+  return missing;
 }

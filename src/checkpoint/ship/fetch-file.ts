@@ -57,9 +57,16 @@ async function whyNot(thrown: unknown, key: string, { size }: SealedFile, { remo
 export async function isWhole(path: string, file: SealedFile, signal: AbortSignal): Promise<boolean> {
   const found = await lstat(path);
   if (!found.isFile() || found.size !== file.size) return false;
+  return (await missingBytes(path, file, signal)) === 0;
+}
+
+/** How many of the bytes that were sealed a file has not. */
+export async function missingBytes(path: string, file: SealedFile, signal: AbortSignal): Promise<number> {
+  await assertOrdinary(path);
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    return (await missingParts(handle, file, { signal, onBytes() {} })).length === 0;
+    const missing = await missingParts(handle, file, { signal, onBytes() {} });
+    return missing.reduce((sum, part) => sum + Math.min(PART_BYTES, file.size - part * PART_BYTES), 0);
   } finally {
     await handle.close();
   }
