@@ -5,6 +5,7 @@ import type { Rank } from './server.ts';
 
 const STEP = { type: 'step', step: 7, metrics: {} } as const;
 const BEGIN = { type: 'begin', step: 7, linked: false } as const;
+const FINISH = { type: 'finish' } as const;
 
 /** What is heard behind the seats, as "what pid", and how ranks come and speak. */
 function makeSeats() {
@@ -42,40 +43,99 @@ describe('a second process that says it is the same rank', () => {
       { type: 'saved', save: 's', stallMs: null, waitedMs: 0, betweenMs: 0 },
     ] as const)
       seats.onMessage(double, message);
-    for (const message of [{ type: 'finish' }, { type: 'reserve', bytes: 1 }, { type: 'take', step: 7, agreed: true }] as const)
+    for (const message of [FINISH, BEGIN, { type: 'reserve', bytes: 1 }, { type: 'take', step: 7, agreed: true }] as const)
       seats.onMessage(double, message);
     seats.onMessage(other, STEP);
-    expect(heard).toEqual(['seated 10', 'double 11', BOTH, 'seated 12', 'double 13', 'step 10', 'step 12']);
+    const once = 'process 11 did not save step 7: process 10 is rank 0 too, and takes part in its place';
+    expect(heard).toEqual(['seated 10', 'double 11', BOTH, 'seated 12', 'double 13', 'step 10', once, 'step 12']);
     expect(double.told).toMatchObject([
       { type: 'refused', step: 7, code: 'SAVE_MIXED', reason: 'process 10 is rank 0 too, and takes part in its place' },
       { type: 'bye' },
+      { type: 'refused', step: 7 },
       { type: 'reserved', path: null },
       { type: 'taken', step: 7, resume: null },
     ]);
     expect(first.told).toEqual([]);
   });
 
-  it('leaves without a word, and takes the place of the first when that leaves', () => {
+  it('leaves without a word; where the first has left, the place is free until one of the others trains, or another comes', () => {
     const { heard, seats, come } = makeSeats();
     const [first, double, third] = [come(0, 10), come(0, 11), come(0, 12)];
     seats.onMessage(first, STEP);
     seats.onGone(double);
     seats.onGone(first);
+    seats.onMessage(third, { type: 'busy', what: 'waiting' });
     seats.onMessage(third, BEGIN);
     seats.onGone(third);
     const fourth = come(0, 13);
-    expect(heard.slice(3)).toEqual(['double 12', 'step 10', 'gone 10', 'seated 12', 'begin 12', 'gone 12', 'seated 13']);
+    expect(heard.slice(3)).toEqual(['double 12', 'step 10', 'gone 10', 'seated 12', 'busy 12', 'begin 12', 'gone 12', 'seated 13']);
     expect(fourth.told).toEqual([]);
   });
 
-  it('takes the place of a first that has only attached as soon as it makes a step, and keeps it', () => {
+  it('does not take back that the first has finished: neither when that leaves, nor with its own last word', () => {
+    const { heard, seats, come } = makeSeats();
+    const [trainer, helper] = [come(0, 10), come(0, 11)];
+    seats.onMessage(trainer, STEP);
+    seats.onMessage(trainer, FINISH);
+    seats.onGone(trainer);
+    seats.onMessage(helper, FINISH);
+    expect(heard.slice(3)).toEqual(['step 10', 'finish 10', 'gone 10', 'finish 11']);
+    expect(helper.told).toEqual([]);
+  });
+
+  it('takes the place of a first that has not trained as soon as it makes a step, and keeps it', () => {
     const { heard, seats, come } = makeSeats();
     const [helper, trainer] = [come(0, 10), come(0, 11)];
-    seats.onMessage(trainer, { type: 'busy', what: 'loading' });
+    for (const message of [
+      { type: 'busy', what: 'preparing' },
+      { type: 'busy', what: null },
+    ] as const)
+      seats.onMessage(helper, message);
     seats.onMessage(trainer, STEP);
     seats.onMessage(helper, STEP);
     seats.onGone(helper);
-    seats.onMessage(trainer, { type: 'finish' });
-    expect(heard.slice(3)).toEqual(['gone 10', 'seated 11', 'step 11', 'finish 11']);
+    seats.onMessage(trainer, FINISH);
+    expect(heard.slice(3)).toEqual(['busy 10', 'busy 10', 'gone 10', 'seated 11', 'step 11', 'finish 11']);
+  });
+
+  it.each([BEGIN, { type: 'busy', what: 'compiling' }, { type: 'reserve', bytes: 1 }, FINISH] as const)(
+    'takes the place of a first that has not trained when it says $type',
+    (message) => {
+      const { heard, seats, come } = makeSeats();
+      const [, trainer] = [come(0, 10), come(0, 11)];
+      seats.onMessage(trainer, message);
+      expect(heard.slice(3, 5)).toEqual(['gone 10', 'seated 11']);
+      expect(heard.at(-1)).toBe(`${message.type} 11`);
+      expect(trainer.told).toEqual([]);
+    },
+  );
+
+  it('is answered what it could go on from as long as nobody trains, wherever it sits', () => {
+    const { heard, seats, come } = makeSeats();
+    const [, trainer] = [come(0, 10), come(0, 11)];
+    seats.onMessage(trainer, { type: 'take', step: 7, agreed: false });
+    expect(heard.slice(3)).toEqual(['take 11']);
+  });
+
+  it('has what it said before it took the place heard then, also when it had the place before', () => {
+    const { heard, seats, come } = makeSeats();
+    const [helper, trainer] = [come(0, 10), come(0, 11)];
+    seats.onMessage(trainer, { type: 'agrees', withinMs: 5 });
+    seats.onMessage(trainer, { type: 'busy', what: 'compiling' });
+    seats.onMessage(helper, { type: 'busy', what: 'preparing' });
+    seats.onMessage(trainer, STEP);
+    expect(heard.slice(3)).toEqual([
+      ...['gone 10', 'seated 11', 'agrees 11', 'busy 11'],
+      ...['gone 11', 'seated 10', 'busy 10'],
+      ...['gone 10', 'seated 11', 'agrees 11', 'busy 11', 'step 11'],
+    ]);
+  });
+
+  it('keeps the place as soon as memory is set aside for it', () => {
+    const { heard, seats, come } = makeSeats();
+    const [trainer, helper] = [come(0, 10), come(0, 11)];
+    seats.onMessage(trainer, { type: 'reserve', bytes: 1 });
+    seats.onMessage(helper, { type: 'busy', what: 'evaluating' });
+    expect(heard.slice(3)).toEqual(['reserve 10']);
   });
 });
