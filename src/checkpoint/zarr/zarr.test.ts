@@ -32,9 +32,11 @@ describe('measureZstdFrame', () => {
       fc.property(fc.nat(400_000), fc.boolean(), (length, isRandom) => {
         const bytes = Buffer.alloc(length, 7);
         if (isRandom) for (let i = 0; i < length; i++) bytes[i] = (i * 2654435761) >>> 13;
-        expect(measureZstdFrame(source(zstdCompressSync(bytes))).kind).toBe('whole');
+        // Where the output fills a chunk to the last byte, Node.js has an empty frame follow it.
+        const frame = zstdCompressSync(bytes, { chunkSize: 1 << 20 });
+        expect(measureZstdFrame(source(frame)).kind).toBe('whole');
       }),
-      { numRuns: 25 },
+      { numRuns: 25, examples: [[284_190, true]] },
     );
   });
 
