@@ -27,29 +27,30 @@ function full(pattern: RegExp = /./, code = 'ENOSPC'): DurableFs {
 }
 
 /** Step 1 lies whole in the grave of a prune that was killed; 2 and those after it are where they were. */
-async function killedRun(...steps: readonly number[]): Promise<TestRun> {
-  const run = testRun();
+async function leaveBuried(run: TestRun, ...steps: readonly number[]): Promise<void> {
   await sealSteps(run.store, 'g', 1, 2, ...steps);
   await killedAfterRenames(1, realFs, (fs) => prune({ ...run.store, fs }, { retention: KEEP_ONE }));
   expect([names(run), trashOf(run).length]).toEqual([[2, ...steps].map((step) => `step-${step}`), 1]);
-  return run;
 }
 
 describe('what a killed prune has left on a volume that is too full to give it back', () => {
   it.each(['ENOSPC', 'EDQUOT'])('goes when a good one stands (%s)', async (code) => {
-    using run = await killedRun();
+    using run = testRun();
+    await leaveBuried(run);
     expect(await removedBy(run, full(/./, code))).toEqual(['step-1']);
     expect([names(run), trashOf(run)]).toEqual([['step-2'], []]);
   });
 
   it('goes also where only the way out of the trash is closed', async () => {
-    using run = await killedRun();
+    using run = testRun();
+    await leaveBuried(run);
     expect(await removedBy(run, full(/\/step-1$/))).toEqual(['step-1']);
     expect([names(run), trashOf(run)]).toEqual([['step-2'], []]);
   });
 
   it('stays as long as retention, or a person, wants it; others go', async () => {
-    using run = await killedRun(3);
+    using run = testRun();
+    await leaveBuried(run, 3);
     expect(await removedBy(run, full(), { ...KEEP_ONE, every: 1 })).toEqual([]);
     writeFileSync(join(run.path, '.holdfast/pins/step-1'), '');
     expect(await removedBy(run, full())).toEqual(['step-2']);
@@ -58,14 +59,16 @@ describe('what a killed prune has left on a volume that is too full to give it b
   });
 
   it('stays where there is none that is good', async () => {
-    using run = await killedRun();
+    using run = testRun();
+    await leaveBuried(run);
     truncateSync(join(run.path, 'step-2/shard-0'), 0);
     expect(await removedBy(run, full())).toEqual([]);
     expect((await prune(run.store, { retention: KEEP_ONE })).lastGood.checkpoint?.name).toBe('step-1');
   });
 
   it('comes back, and is planned with the others, when there is room by then', async () => {
-    using run = await killedRun(3);
+    using run = testRun();
+    await leaveBuried(run, 3);
     let left = 1;
     const fs: DurableFs = {
       ...realFs,
@@ -89,7 +92,8 @@ describe('what a killed prune has left on a volume that is too full to give it b
   });
 
   it('makes room for a save', async () => {
-    using run = await killedRun();
+    using run = testRun();
+    await leaveBuried(run);
     const storageOf = (path: string) => {
       const storage = describeStorage(path);
       return { ...storage, space: { ...storage.space, blockBytes: 1, availableBytes: trashOf(run).length > 0 ? 0 : 2 ** 30 } };
@@ -100,7 +104,8 @@ describe('what a killed prune has left on a volume that is too full to give it b
   });
 
   it('is told by a dry run, which changes nothing', async () => {
-    using run = await killedRun();
+    using run = testRun();
+    await leaveBuried(run);
     const { removed } = await prune({ ...run.store, fs: full() }, { retention: KEEP_ONE, isDryRun: true });
     expect([removed.map(({ name }) => name), trashOf(run).length]).toEqual([['step-1'], 1]);
   });

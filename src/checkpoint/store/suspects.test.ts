@@ -19,15 +19,6 @@ function spoil({ path }: TestRun, step: number): void {
   flipBit(file, statSync(file).size - 1);
 }
 
-/** Step 3 of this run is changed, was found so, and lies in quarantine. */
-async function spoiledRun(): Promise<TestRun> {
-  const run = testRun();
-  await sealSteps(run.store, 'g', 1, 2, 3);
-  spoil(run, 3);
-  await lastGood(run.store, { level: 'deep' });
-  return run;
-}
-
 const reading = (file: string, code: string): DurableFs => ({
   ...realFs,
   readFile(path) {
@@ -71,7 +62,10 @@ describe('a checkpoint that was found bad and is still there', () => {
 
 describe('which checkpoints are suspects', () => {
   it('is not forgotten by who had begun to read when one came back from quarantine', async () => {
-    using run = await spoiledRun();
+    using run = testRun();
+    await sealSteps(run.store, 'g', 1, 2, 3);
+    spoil(run, 3);
+    await lastGood(run.store, { level: 'deep' });
     rememberSuspicion(run.store);
     const onCheck = (): void => {
       if (!existsSync(join(run.path, 'step-3'))) restore(run.store, 'step-3');
