@@ -25,6 +25,10 @@ _PAST_PYTHON = (
 )
 """Functions that write a file by other means: where they are, and which argument is its path."""
 
+_BY_ALL = {"scaler.pt": "accelerate.checkpointing"}
+"""Files that a framework has every rank write, and all of them alike, so that they are no mixture; and which of its modules does. The scaler of the
+gradients follows from what all ranks have found in them together."""
+
 _current: Optional[Written] = None
 """A process writes one save at a time."""
 _is_listening = False
@@ -50,6 +54,8 @@ class Written:
         if not isinstance(path, (str, bytes, os.PathLike)) or len(self.names) >= _MOST:
             return
         whole = os.path.abspath(os.fsdecode(path))
+        if _is_by_all(whole):
+            return
         for root in self._roots:
             if whole.startswith(root):
                 self.names.add(whole[len(root) :])
@@ -89,6 +95,14 @@ def _hear(event: str, args: Tuple[Any, ...]) -> None:
             written.note(args[1])
     except Exception:
         return
+
+
+def _is_by_all(path: str) -> bool:
+    module = _BY_ALL.get(os.path.basename(path))
+    frame = None if module is None else sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") != module:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _telling(function: Callable[..., Any], place: int) -> Callable[..., Any]:

@@ -44,7 +44,7 @@ class State:
 
     def save(self, folder: Path) -> None:
         """Writes everything into the folder; every rank calls it."""
-        with without_crc(), _as_it_is_told(self._accelerator):
+        with without_crc(), _as_it_is_told(self._accelerator), _scaler_once(self._accelerator):
             self._accelerator.save_state(str(folder))
         save_place(Path(folder), self._loaders())
 
@@ -81,3 +81,16 @@ def _as_it_is_told(accelerator: Accelerator) -> Iterator[None]:
         yield
     finally:
         configuration.automatic_checkpoint_naming = before
+
+
+@contextlib.contextmanager
+def _scaler_once(accelerator: Accelerator) -> Iterator[None]:
+    """What all ranks hold alike the first of them writes. Accelerate does so too, but for the scaler of the gradients: every rank would write over it."""
+    scaler = accelerator.scaler
+    each_node = accelerator.project_configuration.save_on_each_node
+    if not (accelerator.is_local_main_process if each_node else accelerator.is_main_process):
+        accelerator.scaler = None
+    try:
+        yield
+    finally:
+        accelerator.scaler = scaler

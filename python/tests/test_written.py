@@ -87,8 +87,10 @@ class Written(unittest.TestCase):
             torch.save({"a": 1}, os.path.join(folder, "text.pt"))
             torch.save({"a": 1}, folder / "old.pt", _use_new_zipfile_serialization=False)
             torch.save({"a": 1}, io.BytesIO())
+            # Of a framework it would be what all ranks hold alike; of anybody else nobody knows.
+            torch.save({"a": 1}, folder / "scaler.pt")
 
-        self.assertEqual(saved_names(write), ["old.pt", "path.pt", "text.pt"])
+        self.assertEqual(saved_names(write), ["old.pt", "path.pt", "scaler.pt", "text.pt"])
 
     @unittest.skipIf("safetensors" in MISSING, MISSING.get("safetensors", ""))
     def test_what_safetensors_writes_past_python_is_named(self):
