@@ -102,7 +102,7 @@ export const ERROR_CODES = {
     exit: EXIT.no,
     title: 'The pieces are not of one save',
     explain:
-      'A receipt names another run, attempt, save, step or world size than the save that is sealed, two ranks name the same file, a file has changed since its receipt, or there is a file nobody vouches for. Such a mixture loads without an error in most frameworks and trains on nonsense, so it is never sealed.',
+      'A receipt names another run, attempt, save, step or world size than the save that is sealed, two ranks name the same file, a file has changed since its receipt, or there is a file nobody vouches for. Such a mixture loads without an error in most frameworks and trains on nonsense, so it is never sealed. A rank whose part would make such a mixture is refused before it writes: another process takes part as the same rank, or the other ranks save another step.',
   },
   CHECKPOINT_NOT_SEALABLE: {
     exit: EXIT.no,
