@@ -42,9 +42,11 @@ afterAll(() => {
 });
 
 describe.each(Object.entries(MODULES))('%s', (module, writers) => {
-  const compiled = tempFolder();
+  // Not while tests are collected: of those that are left out nobody would remove it.
+  let compiled: ReturnType<typeof tempFolder>;
   let process: Conversation;
   beforeAll(async () => {
+    compiled = tempFolder();
     process = new Conversation(pythons.get(familyOf(module)) ?? 'python3', [join(FRAMEWORKS, module)], compiledIn(compiled.path));
     expect(await process.next()).toEqual({ writers: Object.keys(writers) });
   });
