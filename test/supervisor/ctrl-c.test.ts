@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { readLedger } from '../../src/ledger/reader.ts';
 import { Supervised, trainerCommand } from '../support/supervised.ts';
@@ -39,9 +38,7 @@ it('who presses Ctrl-C again does not wait for the grace', async () => {
   await run.line(/^ready/);
   run.signal('SIGINT');
   await run.line(/notice: Ctrl-C/);
-  const hasDied = run.died.then(() => true);
-  // As somebody does who does not want to wait; the last one may meet a process that has nothing left to do.
-  while (!(await Promise.race([hasDied, pause(100, false)]))) run.signal('SIGINT');
+  await run.pressAgain();
   expect((await run.ended).stderr).toContain('the trainer still lives shortly before the deadline and is killed');
   const ends = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'attempt-ended' ? [event] : []));
   expect(ends).toMatchObject([{ exitCode: 143, cause: 'ctrl-c' }]);

@@ -67,7 +67,7 @@ describe('a notice that leaves less time than the one before', () => {
     // Who presses Ctrl-C twice does not wait.
     run.signal('SIGINT');
     await run.line(/notice: Ctrl-C/);
-    run.signal('SIGINT');
+    await run.pressAgain();
     const { code, stderr } = await run.ended;
     expect(code).toBe(143);
     const deadlines = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'deadline' ? [event.deadlineMs] : []));

@@ -76,7 +76,7 @@ describe('the live status', () => {
     // Who presses Ctrl-C twice does not wait for five minutes.
     run.signal('SIGINT');
     await run.line(/notice: Ctrl-C/);
-    run.signal('SIGINT');
+    await run.pressAgain();
     expect((await run.ended).code).toBe(143);
   });
 

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { RUNS } from './marked-processes.ts';
 import { LAUNCHER, ROOT } from './run-process.ts';
 
@@ -113,6 +114,12 @@ export class Supervised {
   /** Tells a trainer that was given this file that it is done. */
   letFinish(until: string): void {
     writeFileSync(until, '');
+  }
+
+  /** Presses Ctrl-C again, as somebody does who does not want to wait, until that is heard: right after the first it is taken for the same one. */
+  async pressAgain(): Promise<void> {
+    const isHeard = this.line(/; shorter, because /).then(() => true);
+    while (!(await Promise.race([isHeard, pause(100, false)]))) this.signal('SIGINT');
   }
 
   /** Tells it to end, unless it has; resolves when everything that could print has ended too. */
