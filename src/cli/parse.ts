@@ -91,7 +91,7 @@ function unknownOption({ name, rawName }: OptionToken, table: OptionTable): Hold
   const shown = excerpt(rawName, 40);
   const meant = suggest(name, Object.keys(table));
   if (meant !== null) return usage(`unknown option ${shown}. Did you mean --${meant}?`);
-  return usage(`unknown option ${shown}`, 'a path that begins with a dash goes after --');
+  return usage(`unknown option ${shown}`, 'a path that begins with a dash, and the options of a trainer, go after --');
 }
 
 const MOST: Readonly<Record<Operand['count'], number>> = { one: 1, optional: 1, two: 2, many: Infinity };
