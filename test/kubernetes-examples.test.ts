@@ -26,7 +26,10 @@ interface Container {
   readonly name: string;
   readonly command: readonly string[];
   readonly env?: readonly { readonly name: string; readonly value: string }[];
-  readonly resources: { readonly requests: { readonly memory: string }; readonly limits: { readonly memory: string } };
+  readonly resources: {
+    readonly requests: { readonly memory: string };
+    readonly limits: { readonly memory: string; readonly 'ephemeral-storage': string };
+  };
   readonly securityContext: Readonly<Record<string, unknown>>;
   readonly volumeMounts: readonly Mount[];
 }
@@ -192,6 +195,12 @@ describe.each(TRAINERS)('%s', (name) => {
           expect(bytesOf(resources.limits.memory)).toBeGreaterThanOrEqual(2 * bytesOf(inMemory[0]?.emptyDir?.sizeLimit ?? ''));
         }
       }
+    }
+  });
+
+  it('may write no more to the disk of its node than it says', () => {
+    for (const pod of podsOf(name)) {
+      expect(bytesOf(onlyContainer(pod).resources.limits['ephemeral-storage'])).toBeGreaterThanOrEqual(2 ** 30);
     }
   });
 
