@@ -12,27 +12,26 @@ import { Lanes } from './scenario/lanes.ts';
 import { measuredGrace } from './scenario/measured-grace.ts';
 import { type Recorded, writeNotesWhenAsked } from './scenario/notes.ts';
 import { rejectedRun } from './scenario/rejected-run.ts';
-import { GPU, type Manner, POOL } from './scenario/training-job.ts';
+import { type Manner, ONE_POD, POOL } from './scenario/training-job.ts';
 import { uninterrupted } from './scenario/twin.ts';
 
 const reason = whyNoTrainers();
 const CAUSES = [...API_CAUSES, ...KUBELET_CAUSES];
 const REJECTED = 'its pod comes to a node under disk pressure (rejected)';
-/** Well below what is free; a filled disk is well above. */
-const EVICTION = { 'nodefs.available': '500Mi', 'imagefs.available': '60Mi' };
+/** As a kubelet has it by itself, and a supervisor believes it to have; images alone cause none. */
+const EVICTION = { 'nodefs.available': '10%', 'imagefs.available': '60Mi' };
 /** Causes at the same time, each with nodes of its own: they mostly wait. One processor has enough with one. */
 const LANES = availableParallelism() === 1 ? [1] : [1, 2];
 type Pool = 'control' | 'supervised' | 'stubborn';
 const poolOf = (pool: Pool, lane: number): string => `${pool}-${lane}`;
 const nodeOf = (pool: Pool, lane: number): NodeOptions => ({
-  diskMiB: 1600,
-  resources: { [GPU]: 1 },
+  diskMiB: 4096,
   labels: { [POOL]: poolOf(pool, lane) },
   evictionHard: EVICTION,
   // Where it is waited for to the end, less than the pod's own.
   shutdownGraceSeconds: pool === 'stubborn' ? 8 : SHUTDOWN_SECONDS,
   // How full an emptyDir is: by itself a kubelet looks once a minute.
-  kubelet: { volumeStatsAggPeriod: '2s' },
+  kubelet: { ...ONE_POD, volumeStatsAggPeriod: '2s' },
 });
 
 describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (skipped: ${reason})`}`, () => {

@@ -9,7 +9,7 @@ import { GIVEN_UP, LOSS_CAUSES } from './scenario/loss-causes.ts';
 import { measuredGrace } from './scenario/measured-grace.ts';
 import { type Recorded, writeNotesWhenAsked } from './scenario/notes.ts';
 import { cordon } from './scenario/objects.ts';
-import { GPU, POOL } from './scenario/training-job.ts';
+import { ONE_POD, POOL } from './scenario/training-job.ts';
 import { uninterrupted } from './scenario/twin.ts';
 import { undisturbedRun } from './scenario/undisturbed-run.ts';
 
@@ -18,7 +18,9 @@ const MANNERS = 3;
 const pool = 'any';
 const AWAY = 'the kubelet is away for a while, and comes back in time';
 const TITLES = [AWAY, GIVEN_UP.title, ...LOSS_CAUSES.map(({ title }) => title)];
-const node = (gpus: number): NodeOptions => ({ resources: { [GPU]: gpus }, labels: { [POOL]: pool } });
+/** As much disk as its pods may write to: that is asked for when they are placed. */
+const NODE: NodeOptions = { labels: { [POOL]: pool }, diskMiB: 2048, kubelet: ONE_POD };
+const REFUGE: NodeOptions = { labels: { [POOL]: pool }, diskMiB: 8192 };
 /** Nodes are given up soon, also when most of them are not heard of: by itself that takes minutes, and with most of them gone it never happens. */
 const TIMERS = { 'node-monitor-grace-period': '30s', 'node-eviction-rate': '10', 'unhealthy-zone-threshold': '1' };
 
@@ -52,7 +54,7 @@ describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` 
 
   beforeAll(async () => {
     const runs = LOSS_CAUSES.length * MANNERS;
-    const nodes = [...Array.from({ length: runs }, () => node(1)), node(runs)];
+    const nodes = [...Array.from({ length: runs }, () => NODE), REFUGE];
     [twin, cluster] = await Promise.all([uninterrupted(), startCluster({ nodes, controllerManager: TIMERS, images: [HELD_IMAGE] })]);
     await provideForJobs(cluster);
     refuge = `node-${nodes.length}`;

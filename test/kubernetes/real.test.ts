@@ -2,95 +2,146 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ROOT, runProcess } from '../support/run-process.ts';
+import { describe, expect, it } from 'vitest';
+import { type ProcessResult, ROOT, bash, runProcess } from '../support/run-process.ts';
 import { tempFolder } from '../support/temp-folder.ts';
-import { findFacility, whyNoCluster } from './cluster/facility.ts';
+import { findFacility } from './cluster/facility.ts';
 import { cgroupOf } from './cluster/leftovers.ts';
 import type { ProcessIdentity } from './cluster/process-start.ts';
 import { NO_TRACES, networkOf, tracesOf } from './cluster/traces.ts';
 import { eventually } from './cluster/wait.ts';
+import { whyNoTrainers } from './scenario/host-trees.ts';
+import { uninterrupted } from './scenario/twin.ts';
 
 const SCRIPT = join(ROOT, 'test/kubernetes/real.ts');
-const reason = whyNoCluster();
+const reason = whyNoTrainers();
+
+interface Place {
+  readonly cache: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly real: (...args: string[]) => Promise<ProcessResult>;
+}
+
+/** With what is built already, and without a person's own clusters, which `down` would take down. */
+async function inPlaceOfItsOwn(use: (place: Place) => Promise<void>): Promise<void> {
+  using cache = tempFolder();
+  const { folder } = findFacility();
+  symlinkSync(folder, join(cache.path, basename(folder)));
+  const env = { PATH: process.env['PATH'], HOLDFAST_CACHE: cache.path };
+  const real: Place['real'] = (...args) => runProcess(process.execPath, [SCRIPT, ...args], { env });
+  try {
+    await use({ cache: cache.path, env, real });
+  } finally {
+    await real('down');
+  }
+}
+
+/** What can be seen of the only cluster, which is there. */
+function seenOf(folder: string): () => ReturnType<typeof tracesOf> {
+  const { holder } = JSON.parse(readFileSync(join(folder, 'record.json'), 'utf8')) as { readonly holder: ProcessIdentity };
+  const [init] = readFileSync(`/proc/${holder.pid}/task/${holder.pid}/children`, 'latin1').trim().split(' ');
+  const network = networkOf(Number(init));
+  return () => tracesOf({ folder, cgroup: cgroupOf(basename(folder)), network });
+}
+
+async function expectNothingLeft(folder: string, seen: () => ReturnType<typeof tracesOf>): Promise<void> {
+  await eventually('nothing to be left', () => (JSON.stringify(seen()) === JSON.stringify(NO_TRACES) ? true : null));
+  expect(existsSync(folder)).toBe(false);
+}
+
+/** The folder of a cluster that is being made, once it has processes. */
+function folderOfBegun(cache: string, starter: ChildProcess): Promise<string> {
+  const clusters = join(cache, 'clusters');
+  const ask = (): string | null => {
+    const [id] = existsSync(clusters) ? readdirSync(clusters) : [];
+    return id !== undefined && existsSync(join(clusters, id, 'control-plane/etcd')) ? join(clusters, id) : null;
+  };
+  return eventually('the begin of a cluster', ask, { hopeless: () => (starter.exitCode === null ? null : 'its starter has ended') });
+}
 
 describe.skipIf(reason !== null)(`npm run cluster:real${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
-  let cache: ReturnType<typeof tempFolder>;
-  let env: Readonly<Record<string, string | undefined>>;
-  const real = (...args: string[]): ReturnType<typeof runProcess> => runProcess(process.execPath, [SCRIPT, ...args], { env });
-  beforeEach(() => {
-    // With what is built already, and without a person's own clusters, which `down` would take down.
-    cache = tempFolder();
-    const { folder } = findFacility();
-    symlinkSync(folder, join(cache.path, basename(folder)));
-    env = { PATH: process.env['PATH'], HOLDFAST_CACHE: cache.path };
-  });
-  afterEach(async () => {
-    await real('down');
-    cache[Symbol.dispose]();
-  });
+  it.concurrent('leaves a cluster on which the lines that it prints run the example, which goes on elsewhere, until `down` leaves no trace', () =>
+    inPlaceOfItsOwn(async ({ real }) => {
+      const { code, stdout, stderr } = await real();
+      expect(code, stderr).toBe(0);
+      expect(stdout).toContain(' with 2 nodes, in ');
+      const folder = stdout.match(/ in (\S+)$/m)?.[1] ?? '';
+      const seen = seenOf(folder);
+      const [nodes = '', apply = '', follow = '', remove = '', log = '', anew = '', ...more] = [...stdout.matchAll(/^ {4}(.*)$/gm)].map(
+        ([, line]) => String(line),
+      );
+      expect(more).toEqual([]);
+      /** A line that succeeds. */
+      const said = async (line: string): Promise<string> => {
+        const result = await bash(line);
+        expect(result.code, `${line}\n${result.stdout}${result.stderr}`).toBe(0);
+        return result.stdout;
+      };
+      const kubectl = join(folder, 'kubectl');
+      const nodeOfPod = (): Promise<string> =>
+        said(`${kubectl} get pods --selector=job-name=stdlib --output=jsonpath={.items[*].spec.nodeName}`);
 
-  /** What can be seen of the only cluster, which is there. */
-  function seenOf(folder: string): () => ReturnType<typeof tracesOf> {
-    const { holder } = JSON.parse(readFileSync(join(folder, 'record.json'), 'utf8')) as { readonly holder: ProcessIdentity };
-    const [init] = readFileSync(`/proc/${holder.pid}/task/${holder.pid}/children`, 'latin1').trim().split(' ');
-    const network = networkOf(Number(init));
-    return () => tracesOf({ folder, cgroup: cgroupOf(basename(folder)), network });
-  }
+      expect(await said(nodes)).toMatch(/^node-1 +Ready .*\nnode-2 +Ready /m);
+      expect(await said(apply)).toBe('persistentvolumeclaim/runs created\njob.batch/stdlib created\n');
+      expect(await said(`cd ${join(ROOT, 'examples/kubernetes')} && ${kubectl} apply -f runs.yaml`)).toContain('runs unchanged');
+      const watched = said(follow);
+      const run = String(log.split(' ').at(-1));
+      await eventually('a checkpoint', () => (existsSync(join(run, 'step-200')) ? true : null));
+      const first = await nodeOfPod();
+      await said(`${kubectl} cordon ${first}`);
+      await said(remove);
+      await watched;
+      await said(follow);
+      await said(`${kubectl} wait --for=condition=Complete --timeout=10m job/stdlib`);
 
-  async function expectNothingLeft(folder: string, seen: () => ReturnType<typeof tracesOf>): Promise<void> {
-    await eventually('nothing to be left', () => (JSON.stringify(seen()) === JSON.stringify(NO_TRACES) ? true : null));
-    expect(existsSync(folder)).toBe(false);
-  }
+      const whole = await said(follow);
+      expect(Number(whole.match(/^from step (\d+)$/m)?.[1])).toBeGreaterThan(200);
+      expect(whole).toContain(await uninterrupted());
+      expect(await nodeOfPod()).not.toBe(first);
+      expect(await said(log)).toMatch(/interrupted[^]*finished/);
+      await said(anew);
+      expect(existsSync(run)).toBe(false);
 
-  /** The folder of a cluster that is being made, once it has processes. */
-  function folderOfBegun(starter: ChildProcess): Promise<string> {
-    const clusters = join(cache.path, 'clusters');
-    const ask = (): string | null => {
-      const [id] = existsSync(clusters) ? readdirSync(clusters) : [];
-      return id !== undefined && existsSync(join(clusters, id, 'control-plane/etcd')) ? join(clusters, id) : null;
-    };
-    return eventually('the begin of a cluster', ask, { hopeless: () => (starter.exitCode === null ? null : 'its starter has ended') });
-  }
+      expect(seen().loopDevices).toHaveLength(2);
+      expect(await real('down')).toMatchObject({ code: 0, stdout: `Taken down: ${basename(folder)}\n` });
+      await expectNothingLeft(folder, seen);
+      expect(await real('down')).toMatchObject({ code: 0, stdout: 'There is none.\n' });
+    }));
 
-  it('leaves a cluster with a kubectl of its own, which takes files by relative paths, until `down` takes it down without a trace', async () => {
-    const { code, stdout, stderr } = await real('--nodes=1');
-    expect(code, stderr).toBe(0);
-    const folder = stdout.match(/ in (\S+)$/m)?.[1] ?? '';
-    const seen = seenOf(folder);
-    const { stdout: nodes } = await runProcess(join(folder, 'kubectl'), ['get', 'nodes', '--no-headers']);
-    expect(nodes).toMatch(/^node-1 +Ready +/);
-    expect(stdout).toContain(' with 1 node, in ');
-    const applied = await runProcess(join(folder, 'kubectl'), ['apply', '-f', 'runs.yaml'], { cwd: join(ROOT, 'examples/kubernetes') });
-    expect(applied).toMatchObject({ code: 0, stdout: 'persistentvolumeclaim/runs created\n' });
-    expect(seen().loopDevices).toHaveLength(1);
-    expect(await real('down')).toMatchObject({ code: 0, stdout: `Taken down: ${basename(folder)}\n` });
-    await expectNothingLeft(folder, seen);
-    expect(await real('down')).toMatchObject({ code: 0, stdout: 'There is none.\n' });
-  });
+  it.concurrent('leaves nothing when it is interrupted while it starts', () =>
+    inPlaceOfItsOwn(async ({ cache, env }) => {
+      const starter = spawn(process.execPath, [SCRIPT], { env, stdio: 'ignore' });
+      const folder = await folderOfBegun(cache, starter);
+      const seen = seenOf(folder);
+      starter.kill('SIGINT');
+      expect(await once(starter, 'exit')).toEqual([130, null]);
+      await expectNothingLeft(folder, seen);
+    }));
 
-  it('leaves nothing when it is interrupted while it starts', async () => {
-    const starter = spawn(process.execPath, [SCRIPT], { env, stdio: 'ignore' });
-    const folder = await folderOfBegun(starter);
-    const seen = seenOf(folder);
-    starter.kill('SIGINT');
-    expect(await once(starter, 'exit')).toEqual([130, null]);
-    await expectNothingLeft(folder, seen);
-  });
+  it.concurrent('leaves nothing after `down` when it is killed while it starts', () =>
+    inPlaceOfItsOwn(async ({ cache, env, real }) => {
+      const starter = spawn(process.execPath, [SCRIPT], { env, stdio: 'ignore' });
+      const folder = await folderOfBegun(cache, starter);
+      const seen = seenOf(folder);
+      starter.kill('SIGKILL');
+      await once(starter, 'exit');
+      expect(await real('down')).toMatchObject({ code: 0, stdout: `Taken down: ${basename(folder)}\n` });
+      await expectNothingLeft(folder, seen);
+    }));
 
-  it('leaves nothing after `down` when it is killed while it starts', async () => {
-    const starter = spawn(process.execPath, [SCRIPT], { env, stdio: 'ignore' });
-    const folder = await folderOfBegun(starter);
-    const seen = seenOf(folder);
-    starter.kill('SIGKILL');
-    await once(starter, 'exit');
-    expect(await real('down')).toMatchObject({ code: 0, stdout: `Taken down: ${basename(folder)}\n` });
-    await expectNothingLeft(folder, seen);
-  });
-
-  it.each([['--nodes=0'], ['--nodes=51'], ['up'], ['down', 'now']])('refuses what it does not understand: %s', async (...args) => {
-    const { code, stderr } = await real(...args);
-    expect(code).toBe(64);
-    expect(stderr).toContain(`not understood: ${args.join(' ')}\nnpm run cluster:real`);
-  });
+  it.concurrent.for([
+    ['--nodes=0'],
+    ['--nodes=51'],
+    ['up'],
+    ['down', 'now'],
+    ['--image=mine=/tmp'],
+    ['--image=registry.example/mine:1=/tmp/no/such/folder'],
+  ])('refuses what it does not understand: %s', (args) =>
+    inPlaceOfItsOwn(async ({ real }) => {
+      const { code, stderr } = await real(...args);
+      expect(code).toBe(64);
+      expect(stderr).toMatch(/^error: .*\nnpm run cluster:real/);
+      expect(stderr).toContain(args.join(' '));
+    }),
+  );
 });

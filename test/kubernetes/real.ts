@@ -4,12 +4,14 @@ import { quoted } from '../../src/cli/completion/model.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { buildFacility, whyNoNamespaces } from './cluster/facility.ts';
 import { keptClusters, removeCluster, removeLeftovers } from './cluster/leftovers.ts';
-import { MOST_NODES } from './cluster/network.ts';
+import { BASE_IMAGE } from './cluster/runtime.ts';
+import { USAGE, type Wish, wishOf } from './play/command.ts';
+import { guide } from './play/guide.ts';
+import { EXAMPLE_IMAGE, providePrograms, provideRuns } from './scenario/example.ts';
+import { hostPython, whyNoPython } from './scenario/host-trees.ts';
 
-const USAGE = `npm run cluster:real                  starts a real Kubernetes with two nodes, which stays until it is taken down
-npm run cluster:real -- --nodes=3     with so many nodes, 1 to ${MOST_NODES}
-npm run cluster:real -- down          takes down every cluster that was started so, and what killed sessions have left
-`;
+/** Enough for the example's image; what lies in a person's own folders is not known, and room is taken for what is written alone. */
+const [DISK_MIB, LARGE_DISK_MIB] = [4096, 32_768];
 
 /** A person's own cluster, to try things on. */
 async function main(args: readonly string[]): Promise<number> {
@@ -18,10 +20,9 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
-  const nodes = word === undefined ? 2 : Number(/^--nodes=(\d{1,2})$/.exec(word)?.[1] ?? 0);
-  const isDown = word === 'down';
-  if (more.length > 0 || (!isDown && (nodes < 1 || nodes > MOST_NODES))) {
-    process.stderr.write(`error: not understood: ${args.join(' ')}\n${USAGE}`);
+  const wish = more.length === 0 && word === 'down' ? null : wishOf(args);
+  if (typeof wish === 'string') {
+    process.stderr.write(`error: ${wish}\n${USAGE}`);
     return 64;
   }
   const reason = whyNoNamespaces();
@@ -29,10 +30,10 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`error: ${reason}\n`);
     return 1;
   }
-  return isDown ? takeDown() : start(nodes);
+  return wish === null ? takeDown() : start(wish);
 }
 
-async function start(nodes: number): Promise<number> {
+async function start(wish: Wish): Promise<number> {
   const whyNot = await buildFacility();
   if (whyNot !== null) {
     process.stderr.write(`error: ${whyNot}\n`);
@@ -42,20 +43,30 @@ async function start(nodes: number): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort(new Error(`${signal} came`)));
   process.stderr.write('starting …\n');
   try {
-    const options = Array.from({ length: nodes }, () => ({ diskMiB: 4096 }));
-    const cluster = await startCluster({ nodes: options, isKept: true, signal: stop.signal });
-    const kubectl = writeKubectl(cluster);
-    process.stdout.write(
-      `Kubernetes ${cluster.version} with ${nodes === 1 ? '1 node' : `${nodes} nodes`}, in ${cluster.folder}\n\n    ${kubectl} get nodes\n\n`,
-    );
-    process.stdout.write(
-      'Its pods reach each other and nothing else. Images are imported, not pulled: holdfast.test/base:1 has busybox. Volumes are not made for claims.\n',
-    );
-    process.stdout.write('Take it down: npm run cluster:real -- down\n');
+    process.stdout.write(await startToPlay(wish, stop.signal));
     return 0;
   } catch (thrown) {
     process.stderr.write(`error: ${thrown instanceof Error ? thrown.message : String(thrown)}\nNothing was left behind.\n`);
     return stop.signal.aborted ? 130 : 1;
+  }
+}
+
+/** A cluster that stays, with all that the example needs; gives what to tell of it. */
+async function startToPlay({ nodes, images }: Wish, signal: AbortSignal): Promise<string> {
+  const diskMiB = images.length === 0 ? DISK_MIB : LARGE_DISK_MIB;
+  const all = [EXAMPLE_IMAGE, ...images];
+  const cluster = await startCluster({ nodes: Array.from({ length: nodes }, () => ({ diskMiB })), images: all, isKept: true, signal });
+  try {
+    const noPython = whyNoPython();
+    if (noPython === null) await providePrograms(cluster, { python: hostPython() });
+    const runs = await provideRuns(cluster);
+    signal.throwIfAborted();
+    const { version, folder } = cluster;
+    const names = [BASE_IMAGE, ...all.map(({ name }) => name)];
+    return guide({ version, nodes, folder, kubectl: writeKubectl(cluster), runs, images: names, whyNoTrainers: noPython });
+  } catch (thrown) {
+    await cluster[Symbol.asyncDispose]();
+    throw thrown;
   }
 }
 

@@ -73,7 +73,7 @@ describe.skipIf(reason !== null)(`torchrun in two pods${reason === null ? '' : `
       await fillExampleImage(folder, 'torchrun');
       addPythonProgram(folder, 'torchrun', 'torch.distributed.run');
     };
-    const images = [{ name: imageOf('torchrun'), fill }];
+    const images = [{ name: imageOf('torchrun'), content: fill }];
     cluster = await startCluster({ nodes: [node, node], images });
     twin = uninterrupted(environment);
   });

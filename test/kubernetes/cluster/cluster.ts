@@ -127,13 +127,13 @@ async function startNodes({ box, facility, place, controlPlane, images, options 
 async function writeImages(facility: Facility, folder: string, more: readonly ImageSource[]): Promise<string[]> {
   const fillPause = (path: string): void => copyFileSync(facility.program('pause'), join(path, 'pause'));
   const fillBase = (path: string): void => fillBaseImage(path, facility.unpacked('bin/busybox'));
-  const all = [{ name: PAUSE_IMAGE, fill: fillPause, entrypoint: ['/pause'] }, { name: BASE_IMAGE, fill: fillBase }, ...more];
+  const all = [{ name: PAUSE_IMAGE, content: fillPause, entrypoint: ['/pause'] }, { name: BASE_IMAGE, content: fillBase }, ...more];
   const archives: string[] = [];
-  for (const [index, { fill, ...image }] of all.entries()) {
-    const [source, archive] = [join(folder, String(index)), join(folder, `${index}.tar`)];
-    mkdirSync(source, { recursive: true });
-    await fill(source);
-    writeImage({ ...image, folder: source, archive });
+  for (const [index, { content, ...image }] of all.entries()) {
+    const [own, archive] = [join(folder, String(index)), join(folder, `${index}.tar`)];
+    mkdirSync(own, { recursive: true });
+    if (typeof content !== 'string') await content(own);
+    writeImage({ ...image, folder: typeof content === 'string' ? content : own, archive });
     archives.push(archive);
   }
   return archives;

@@ -1,10 +1,23 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 /** What a Debian with one `/usr` looks like from its root: with the machine's `/usr` mounted, its programs run. */
 const MERGED = ['bin', 'sbin', 'lib', 'lib64'];
+const PIECE_BYTES = 2 ** 20;
 const EMPTY = ['usr', 'tmp', 'etc', 'root', 'run', 'var', 'proc', 'sys', 'dev'];
 
 /** The folder of an image that has busybox, and room for the machine's `/usr`. */
@@ -37,9 +50,11 @@ export function writeImage({ name, folder, entrypoint = [], archive }: ImageOpti
       return { mediaType, digest: `sha256:${hash}`, size: bytes.length };
     };
     const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-    tar(join(layout, 'layer'), folder);
-    const layer = add('application/vnd.oci.image.layer.v1.tar', readFileSync(join(layout, 'layer')));
-    rmSync(join(layout, 'layer'));
+    const contents = join(layout, 'layer');
+    tar(contents, folder);
+    const hash = hashOf(contents);
+    const layer = { mediaType: 'application/vnd.oci.image.layer.v1.tar', digest: `sha256:${hash}`, size: statSync(contents).size };
+    renameSync(contents, join(blobs, hash));
     const config = add(
       'application/vnd.oci.image.config.v1+json',
       json({
@@ -58,6 +73,17 @@ export function writeImage({ name, folder, entrypoint = [], archive }: ImageOpti
   } finally {
     rmSync(layout, { recursive: true, force: true });
   }
+}
+
+/** Of a file that may be larger than memory. */
+function hashOf(path: string): string {
+  const [hash, piece, file] = [createHash('sha256'), Buffer.allocUnsafe(PIECE_BYTES), openSync(path, 'r')];
+  try {
+    for (let bytes = readSync(file, piece); bytes > 0; bytes = readSync(file, piece)) hash.update(piece.subarray(0, bytes));
+  } finally {
+    closeSync(file);
+  }
+  return hash.digest('hex');
 }
 
 function tar(archive: string, folder: string): void {

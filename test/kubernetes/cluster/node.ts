@@ -89,7 +89,12 @@ export async function startNode(start: NodeStart): Promise<ClusterNode> {
 }
 
 /** Waits until the node takes pods, with all it is to offer. */
-export async function whenReady(api: KubeApi, node: ClusterNode, { resources = {} }: NodeOptions, signal?: AbortSignal): Promise<void> {
+export async function whenReady(
+  api: KubeApi,
+  node: ClusterNode,
+  { resources = {} }: NodeOptions = {},
+  signal?: AbortSignal,
+): Promise<void> {
   const path = `/api/v1/nodes/${node.name}`;
   const waiting = { signal, hopeless: () => node.hopeless() };
   await eventually(`node ${node.name}`, async () => ((await isReady(api, path, node.kubeletStarted())) ? true : null), waiting);

@@ -25,8 +25,8 @@ export interface ImageSource {
   /** The whole name with a tag: `holdfast.test/base:1`. */
   readonly name: string;
   readonly entrypoint?: readonly string[];
-  /** Fills the folder, which is the cluster's own: whatever becomes of whoever fills it, it goes with the cluster. */
-  readonly fill: (folder: string) => Promise<void> | void;
+  /** A folder that is there already, which is read and not changed; or how one is filled that is the cluster's own, and goes with it whatever happens. */
+  readonly content: string | ((folder: string) => Promise<void> | void);
 }
 
 export interface ClusterOptions {

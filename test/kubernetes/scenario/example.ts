@@ -1,7 +1,6 @@
 import { chmodSync, copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildExecutable } from '../../../tools/binary/executable.ts';
-import { ROOT } from '../../support/run-process.ts';
+import { ROOT, runProcess } from '../../support/run-process.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { findFacility } from '../cluster/facility.ts';
 import { fillBaseImage } from '../cluster/image.ts';
@@ -21,12 +20,22 @@ export async function fillExampleImage(folder: string, trainer: string): Promise
   cpSync(join(EXAMPLES, trainer), join(folder, 'app', trainer), { recursive: true });
 }
 
-/** The image of the example, with the trainer that waits to be interrupted beside its own. */
+/** In a process of its own, which goes with this one: building says much that nobody needs. */
+async function buildExecutable(out: string): Promise<void> {
+  const line = ['--pdeathsig', 'KILL', process.execPath, join(ROOT, 'tools/build-binary.ts'), out];
+  const { code, stdout, stderr } = await runProcess('setpriv', line);
+  if (code !== 0) throw new Error(`the executable cannot be built (exit code ${code}): ${stdout}${stderr}`);
+}
+
+/** The image of `examples/kubernetes`, as it is. */
+export const EXAMPLE_IMAGE = { name: imageOf('stdlib'), content: (folder: string) => fillExampleImage(folder, 'stdlib') };
+
+/** The image of the example, with the trainer that waits to be interrupted in the place of its own. */
 export const HELD_IMAGE = {
   name: imageOf('stdlib'),
-  async fill(folder: string): Promise<void> {
+  async content(folder: string): Promise<void> {
     await fillExampleImage(folder, 'stdlib');
-    copyFileSync(TRAINER, join(folder, 'app/stdlib/held.py'));
+    copyFileSync(TRAINER, join(folder, 'app/stdlib/train.py'));
   },
 };
 

@@ -10,7 +10,7 @@ import { tellingState } from './state.ts';
 import { FINALIZER, type TrainingJob, isSupervised, trainingJob } from './training-job.ts';
 
 /** What a supervised run has sealed when it holds: that happens behind the trainer. */
-const LAST_SAVE = 'run/step-100';
+const LAST_SAVE = 'run/step-400';
 
 /** Makes a Job, and takes it and its pods away again when all is done with it. */
 export async function withJob<Value>(

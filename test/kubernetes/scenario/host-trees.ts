@@ -15,7 +15,7 @@ export function whyNoTrainers(): string | null {
   return whyNoCluster() ?? whyNoPython();
 }
 
-function whyNoPython(): string | null {
+export function whyNoPython(): string | null {
   const { status, error, stderr } = spawnSync('python3', ['-c', ''], { encoding: 'utf8' });
   return status === 0 ? null : `the trainers in pods need the machine's python3: ${error?.message ?? stderr.trim()}`;
 }

@@ -8,7 +8,7 @@ import { GRACE_SECONDS, type Manner, STUBBORN_GRACE_SECONDS } from './training-j
 /** Far more than what is granted where nobody grants anything, and far less than what pods and nodes do. */
 const LITTLE_SECONDS = 4;
 /** Saved by the cadence, and where the trainer holds. */
-const [SAVED_STEP, HELD_STEP] = [100, 110];
+const [SAVED_STEP, HELD_STEP] = [400, 410];
 
 /** Waits for all also when one fails: what goes on would meet the next test. */
 export async function settled<Values extends readonly Promise<unknown>[]>(

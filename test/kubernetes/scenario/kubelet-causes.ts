@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { whenReady } from '../cluster/node.ts';
 import { type Cause, keepOff, nodeNamed, oncePlaced } from './cause.ts';
 import { greedyPod } from './greedy-pod.ts';
+import { MEMORY_IS_SHORT } from './memory-pressure.ts';
 import {
   NEARLY_FULL_MIB,
   PODS,
@@ -12,19 +13,11 @@ import {
   whenPressureIsOver,
   whenUnderPressure,
 } from './objects.ts';
-import { GPU } from './training-job.ts';
 
 /** What pods have when the machine is shut down: less than they ask for. */
 export const SHUTDOWN_SECONDS = 30;
 /** What a hard eviction leaves, which the supervisor knows by the line that it was told. */
 const HARD_EVICTION_SECONDS = 2;
-/** What pods have of a soft eviction: by itself a kubelet grants nothing. */
-const SOFT_EVICTION_SECONDS = 6;
-const MEMORY_IS_SHORT = {
-  evictionSoft: { 'memory.available': '1Pi' },
-  evictionSoftGracePeriod: { 'memory.available': '1s' },
-  evictionMaxPodGracePeriod: SOFT_EVICTION_SECONDS,
-};
 
 /** What a node's kubelet or kernel does by itself. */
 export const KUBELET_CAUSES: readonly Cause[] = [
@@ -130,7 +123,6 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     exitCodes: [143, 137],
     grace: 'node',
     forms: ['tree'],
-    // The memory is the machine's, which all nodes share: what is moved is the threshold, above all that there is.
     async interrupt({ cluster, node }) {
       const kubelet = nodeNamed(cluster, node);
       await kubelet.stopKubelet();
@@ -143,7 +135,7 @@ export const KUBELET_CAUSES: readonly Cause[] = [
       await kubelet.stopKubelet();
       kubelet.startKubelet();
       await whenPressureIsOver(cluster, node, 'memory');
-      await whenReady(cluster.api, kubelet, { resources: { [GPU]: 1 } });
+      await whenReady(cluster.api, kubelet);
     },
   },
 ];

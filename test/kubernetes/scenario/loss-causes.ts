@@ -2,7 +2,6 @@ import { whenReady } from '../cluster/node.ts';
 import { eventually } from '../cluster/wait.ts';
 import { type Cause, type HoldingRun, keepOff, nodeNamed, oncePlaced } from './cause.ts';
 import { JOBS, NODES, PODS, setTaints, taintsOf, whenNextPodIsPlaced } from './objects.ts';
-import { GPU } from './training-job.ts';
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 /** How long a pod stays bound to a node that is not heard of; by itself 300 s. */
@@ -89,5 +88,5 @@ async function whenWaitedFor({ cluster, job }: HoldingRun): Promise<void> {
 async function bringBack({ cluster, node }: HoldingRun): Promise<void> {
   const kubelet = nodeNamed(cluster, node);
   kubelet.startKubelet();
-  await whenReady(cluster.api, kubelet, { resources: { [GPU]: 1 } });
+  await whenReady(cluster.api, kubelet);
 }

@@ -7,20 +7,24 @@ import { nodeNamed } from './cause.ts';
 import { withJob } from './held-run.ts';
 import { type Outcome, type Place, wholeStory } from './interrupted-run.ts';
 import { NEARLY_FULL_MIB, NODES, cordon, podsOf, whenPressureIsOver, whenUnderPressure } from './objects.ts';
-import { POOL } from './training-job.ts';
+import { POOL, type TrainingJob } from './training-job.ts';
 
 /** As a pod of a DaemonSet has it; others come to such a node when they were bound a moment before the pressure. */
 const TOLERATIONS = [{ key: 'node.kubernetes.io/disk-pressure', operator: 'Exists', effect: 'NoSchedule' }];
 
+export function rejectedJob({ pool, manner }: Place): TrainingJob {
+  return { name: `rejected-${manner}`, manner, pool, podSpec: { tolerations: TOLERATIONS } };
+}
+
 /** A Job's pod comes to a node that is under disk pressure, which refuses it; then the pressure ends. */
-export async function rejectedRun(cluster: Cluster, { pool, manner }: Place): Promise<Outcome> {
-  const nodes = await cluster.api.list(`${NODES}?labelSelector=${POOL}=${pool}`);
+export async function rejectedRun(cluster: Cluster, place: Place): Promise<Outcome> {
+  const nodes = await cluster.api.list(`${NODES}?labelSelector=${POOL}=${place.pool}`);
   const [full = '', ...others] = nodes.map(({ metadata }) => metadata.name);
   const kubelet = nodeNamed(cluster, full);
   for (const other of others) await cordon(cluster, other, true);
   await kubelet.fillDisk(NEARLY_FULL_MIB);
   await whenUnderPressure(cluster, full, 'disk');
-  const wish = { name: `rejected-${manner}`, manner, pool, podSpec: { tolerations: TOLERATIONS } };
+  const wish = rejectedJob(place);
   return withJob(cluster, wish, async (shared) => {
     const first = await eventually(`a pod of ${wish.name} that was refused`, async () => refusedPod(await podsOf(cluster, wish.name)));
     writeFileSync(join(shared, 'go'), '');

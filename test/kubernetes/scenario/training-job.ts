@@ -13,10 +13,11 @@ export type Manner = Form | Control | 'stubborn';
 
 /** Keeps a pod that has ended until the test has looked at it. */
 export const FINALIZER = 'holdfast.test/looked-at';
-export const GPU = 'nvidia.com/gpu';
 /** The label of the nodes that some runs have for themselves. */
 export const POOL = 'holdfast.test/pool';
 export const TRAINER = join(ROOT, 'test/kubernetes/trainers/train.py');
+/** A node whose kubelet is told so has one of these pods at a time. */
+export const ONE_POD = { maxPods: 1 };
 
 /** As the example has it, and tells the supervisor. */
 export const GRACE_SECONDS = 120;
@@ -24,7 +25,7 @@ export const GRACE_SECONDS = 120;
 export const STUBBORN_GRACE_SECONDS = 12;
 const UNTRAPPED_GRACE_SECONDS = 2;
 const REPOSITORY = ROOT.replace(/\/$/, '');
-const MANIFESTS = join(ROOT, 'test/kubernetes/job');
+const MANIFESTS = join(ROOT, 'examples/kubernetes');
 const TREE = '/opt/tree';
 
 /** As much of a Job as is changed here. */
@@ -57,15 +58,15 @@ export interface TrainingJob {
 
 let kustomized: Job | null = null;
 
-/** The Job that users copy, with the published patch and the one of these tests. */
-function exampleJob(): Job {
+/** The Job that users copy, with the patch that is published beside it. */
+export function exampleJob(): Job {
   kustomized ??= parseAllDocuments(execFileSync(findFacility().program('kubectl'), ['kustomize', MANIFESTS], { encoding: 'utf8' }))
     .map((document) => document.toJS() as Job & { readonly kind: string })
     .find(({ kind }) => kind === 'Job') as Job;
   return kustomized;
 }
 
-/** The example's Job, which differs by manner only in its command and its grace. */
+/** The example's Job, for a run of its own on nodes of its own; without a supervisor its command and grace are others. */
 export function trainingJob({ name, manner, pool, folder = name, jobSpec, podSpec, annotations, tmpLimit }: TrainingJob): Job {
   const job = exampleJob();
   const { template } = job.spec;
@@ -90,7 +91,9 @@ export function trainingJob({ name, manner, pool, folder = name, jobSpec, podSpe
           containers: [
             {
               ...container,
-              command: commandOf(container.command, folder, manner),
+              command: isSupervised(manner)
+                ? supervised(container.command, folder, manner)
+                : [...trainerCommand(), manner, `/runs/${folder}`],
               volumeMounts: [...container.volumeMounts, ...(isTree ? [{ name: 'tree', mountPath: TREE, readOnly: true }] : [])],
             },
           ],
@@ -106,14 +109,15 @@ function graceOf(manner: Manner): object {
   return manner === 'untrapped' ? { terminationGracePeriodSeconds: UNTRAPPED_GRACE_SECONDS } : {};
 }
 
-function commandOf(example: readonly string[], folder: string, manner: Manner): readonly string[] {
-  const begin = example.indexOf('--') + 1;
-  const trainer = example.slice(begin);
-  const told = (how: string): readonly string[] => [...trainer, how, `/runs/${folder}`, '/tmp'];
-  if (!isSupervised(manner)) return told(manner);
-  const [program = '', ...options] = example.slice(0, begin);
-  const own = options.map((option) => (option.startsWith('--dir=') ? `--dir=/runs/${folder}/run` : option));
-  return [manner === 'tree' ? `${TREE}/bin/holdfast` : program, ...own, ...told('sdk')];
+function supervised([program = '', ...words]: readonly string[], folder: string, form: Form): readonly string[] {
+  const own = words.map((word) => (word.startsWith('--dir=') ? `--dir=/runs/${folder}/run` : word));
+  return [form === 'tree' ? `${TREE}/bin/holdfast` : program, ...own];
+}
+
+/** How the example has its trainer called, without a supervisor. */
+export function trainerCommand(): readonly string[] {
+  const [{ command }] = exampleJob().spec.template.spec.containers;
+  return command.slice(command.indexOf('--') + 1);
 }
 
 export function isSupervised(manner: Manner): manner is Form {

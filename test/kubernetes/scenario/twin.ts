@@ -3,15 +3,16 @@ import { join } from 'node:path';
 import { runProcess } from '../../support/run-process.ts';
 import { tempFolder } from '../../support/temp-folder.ts';
 import { EXAMPLES } from './example.ts';
-import { TRAINER } from './training-job.ts';
+import { TRAINER, trainerCommand } from './training-job.ts';
 
-/** The numbers of the same training when nobody interrupts it. */
+/** The numbers of the same training, called as in the example, when nobody interrupts it. */
 export async function uninterrupted(): Promise<string> {
   using folder = tempFolder();
   const shared = join(folder.path, 'shared');
   mkdirSync(shared);
   writeFileSync(join(shared, 'go'), '');
-  const { code, stderr } = await runProcess('python3', [TRAINER, 'bare', shared, folder.path], {
+  const [python = '', , ...told] = trainerCommand();
+  const { code, stderr } = await runProcess(python, [TRAINER, ...told, 'bare', shared], {
     env: { PATH: process.env['PATH'], PYTHONPATH: join(EXAMPLES, 'stdlib'), PYTHONDONTWRITEBYTECODE: '1' },
   });
   if (code !== 0) throw new Error(`the twin ended with ${code}: ${stderr}`);

@@ -7,7 +7,6 @@ import { nodeNamed } from './cause.ts';
 import { whenEnded, whenHolding, withJob } from './held-run.ts';
 import { type Outcome, type Place, wholeStory } from './interrupted-run.ts';
 import { taintsOf } from './objects.ts';
-import { GPU } from './training-job.ts';
 
 /** The kubelet of a run's node is not heard of for a while, shorter than the pod may stay bound to such a node, and comes back. */
 export async function undisturbedRun(cluster: Cluster, { pool, manner }: Place): Promise<Outcome> {
@@ -24,7 +23,7 @@ export async function undisturbedRun(cluster: Cluster, { pool, manner }: Place):
     writeFileSync(join(shared, 'go'), '');
     const ended = await whenEnded(run, true);
     // Whoever tolerates little must not meet what is left of its absence.
-    await whenReady(cluster.api, kubelet, { resources: { [GPU]: 1 } });
+    await whenReady(cluster.api, kubelet);
     return { ...(await wholeStory(run, ended)), isJobGone: false };
   });
 }

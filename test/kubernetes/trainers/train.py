@@ -1,47 +1,53 @@
 """The trainer of the example, made so that a test decides when it is interrupted: it waits at a step until a file lets it go on.
 
-    train.py MANNER SHARED SCRATCH      MANNER: bare (traps SIGTERM, saves, exits with 0, as people write it), untrapped (the same without a trap),
-                                        sdk (under `holdfast run`) or stubborn (trains nothing, and stays when it is told to end: it measures
-                                        how long it may)
+    train.py TOTAL STEP_SECONDS [MANNER SHARED]
 
-In the folder SHARED: `go` lets it pass; `eat` has it take memory, `fill` and `fill-more` 64 and 160 MiB in the folder SCRATCH; `starts` has the
-first step of every start, `result` is what a finished run has written, `grace` the seconds that a stubborn one has lived since it was told to end.
+It lies where the example's own would, and is called as that is; its steps take no time. Without a MANNER it is under `holdfast run`. With one it is not:
+bare (traps SIGTERM, saves, exits with 0, as people write it), untrapped (the same without a trap) or stubborn (trains nothing, and stays when it is told
+to end: it measures how long it may).
+
+In the folder SHARED, which under `holdfast run` is the one above its run: `go` lets it pass; `eat` has it take memory, `fill` and `fill-more` 64 MiB and
+1.25 GiB in /tmp; `starts` has the first step of every start, `result` is what a finished run has written, `grace` the seconds that a stubborn one has
+lived since it was told to end.
 """
 
+import os
 import signal
 import sys
 import time
 from pathlib import Path
 
-manner, shared, scratch = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-TOTAL, HOLD, EVERY = 200, 110, 50
-PIECE = 8 << 20
-sys.argv[1:] = [str(TOTAL), "0"]
-from line import Model  # noqa: E402
+told = sys.argv[3:]
+del sys.argv[3:]
+import line  # noqa: E402: it takes the rest
 
-model = Model()
+line.STEP_SECONDS = 0
+MANNER, SHARED = (told[0], Path(told[1])) if told else ("sdk", Path(os.environ["HOLDFAST_DIR"]).parent)
+HOLD, EVERY = 410, 200
+PIECE = 8 << 20
+model = line.Model()
 
 
 def is_told(name):
     """Once: what it was told is not told to the next one."""
     try:
-        (shared / name).unlink()
+        (SHARED / name).unlink()
     except FileNotFoundError:
         return False
     return True
 
 
-def fill(path, pieces):
-    with path.open("wb") as file:
-        for _ in range(pieces):
-            file.write(b"x" * PIECE)
+def fill(size):
+    """Takes the room, and the time of none of the writing."""
+    with open("/tmp/filling", "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size)
 
 
 def misbehave_when_told():
     if is_told("fill"):
-        fill(scratch / "filling", 8)
+        fill(64 << 20)
     if is_told("fill-more"):
-        fill(scratch / "filling", 20)
+        fill(1280 << 20)
     if is_told("eat"):
         pieces = []
         while True:
@@ -51,23 +57,23 @@ def misbehave_when_told():
 def hold(look):
     """Waits to be let go on; `look` is called meanwhile."""
     print("holding", flush=True)
-    while not (shared / "go").exists():
+    while not (SHARED / "go").exists():
         misbehave_when_told()
         look()
         time.sleep(0.02)
 
 
 def begin(start):
-    with (shared / "starts").open("a") as file:
+    with (SHARED / "starts").open("a") as file:
         file.write(f"{start}\n")
 
 
 def finish():
-    (shared / "result").write_text(f"slope {model.slope!r} offset {model.offset!r}\n")
+    (SHARED / "result").write_text(f"slope {model.slope!r} offset {model.offset!r}\n")
 
 
 def train_bare(traps):
-    state, start = shared / "state.json", 0
+    state, start = SHARED / "state.json", 0
     told_to_end = []
     if traps:
         signal.signal(signal.SIGTERM, lambda *_: told_to_end.append(True))
@@ -76,8 +82,8 @@ def train_bare(traps):
         start = len(model.losses)
 
     def save(step):
-        model.save(shared / "state.new", step)
-        (shared / "state.new").rename(state)
+        model.save(SHARED / "state.new", step)
+        (SHARED / "state.new").rename(state)
 
     def leave_when_told(step):
         if told_to_end:
@@ -86,7 +92,7 @@ def train_bare(traps):
             sys.exit(0)
 
     begin(start)
-    for step in range(start, TOTAL):
+    for step in range(start, line.TOTAL):
         model.train_one_step(step)
         if step > 0 and step % EVERY == 0:
             save(step)
@@ -108,7 +114,7 @@ def train_with_sdk():
                 model.save(folder / "state.json", step)
 
     begin(start)
-    for step in range(start, TOTAL):
+    for step in range(start, line.TOTAL):
         model.train_one_step(step)
         tell(step)
         if step == HOLD:
@@ -123,11 +129,11 @@ def stay():
 
     def measure():
         if told:
-            (shared / "grace.new").write_text(f"{time.monotonic() - told[0]:.2f}\n")
-            (shared / "grace.new").rename(shared / "grace")
+            (SHARED / "grace.new").write_text(f"{time.monotonic() - told[0]:.2f}\n")
+            (SHARED / "grace.new").rename(SHARED / "grace")
 
     hold(measure)
 
 
 MANNERS = {"bare": lambda: train_bare(True), "untrapped": lambda: train_bare(False), "sdk": train_with_sdk, "stubborn": stay}
-MANNERS[manner]()
+MANNERS[MANNER]()

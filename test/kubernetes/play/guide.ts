@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import { quoted } from '../../../src/cli/completion/model.ts';
+import { ROOT } from '../../support/run-process.ts';
+import { EXAMPLES } from '../scenario/example.ts';
+
+interface Play {
+  readonly version: string;
+  readonly nodes: number;
+  readonly folder: string;
+  readonly kubectl: string;
+  /** Where the volume of the examples lies. */
+  readonly runs: string;
+  /** The images that it has beside the example's. */
+  readonly images: readonly string[];
+  /** Why no trainer can run in its pods, or null. */
+  readonly whyNoTrainers: string | null;
+}
+
+/** As a person would type it. */
+const word = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : quoted(text));
+
+/** What a person who has just got a cluster is told: every indented line can be copied. */
+export function guide(play: Play): string {
+  const { version, nodes, folder, kubectl, images } = play;
+  return [
+    `Kubernetes ${version} with ${nodes === 1 ? '1 node' : `${nodes} nodes`}, in ${folder}`,
+    '',
+    `    ${word(kubectl)} get nodes`,
+    '',
+    ...example(play),
+    `Its pods reach each other and nothing else. Images are not pulled; it has ${images.join(', ')}. Other volumes are not made for claims.`,
+    'Take it down: npm run cluster:real -- down',
+    '',
+  ].join('\n');
+}
+
+function example({ kubectl, runs, whyNoTrainers }: Play): readonly string[] {
+  if (whyNoTrainers !== null) return [`The example cannot run on it: ${whyNoTrainers}`, ''];
+  const [called, run] = [word(kubectl), word(join(runs, 'stdlib'))];
+  return [
+    'All that the example needs is there. It trains for 40 s, saves every 4 s, and is watched by the second line:',
+    '',
+    `    ${called} apply -k ${word(join(EXAMPLES, 'kubernetes'))}`,
+    `    until ${called} logs --follow job/stdlib; do sleep 1; done`,
+    '',
+    'Delete its pod meanwhile from another terminal, or drain its node: the line above, said again, shows it go on after the last good step. What happened:',
+    '',
+    `    ${called} delete pod --selector=job-name=stdlib`,
+    `    ${word(join(ROOT, 'bin/holdfast'))} log ${run}`,
+    '',
+    'To begin anew:',
+    '',
+    `    ${called} delete job stdlib && rm -r ${run}`,
+    '',
+  ];
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { whyNotBuilt } from '../cluster/facility.ts';
+import { API_CAUSES } from './api-causes.ts';
+import { jobFor } from './interrupted-run.ts';
+import { KUBELET_CAUSES } from './kubelet-causes.ts';
+import { GIVEN_UP, LOSS_CAUSES } from './loss-causes.ts';
+import { rejectedJob } from './rejected-run.ts';
+import { type Form, type TrainingJob, exampleJob, trainingJob } from './training-job.ts';
+
+const reason = whyNotBuilt();
+const pool = 'any';
+const POD = 'spec.template.spec';
+const CONTAINER = `${POD}.containers.0`;
+
+/** Which Job of several it is: a name, nodes and a folder of the volume. The finalizer keeps what is left of its pods until the test has looked at it. */
+const OWN = ['metadata.name', 'spec.template.metadata.finalizers', `${POD}.nodeSelector`, `${CONTAINER}.command.2`];
+/** The installation that is mounted, where it is not the one executable of the image. */
+const OF_FORM: Readonly<Record<Form, readonly string[]>> = {
+  binary: [],
+  tree: [`${CONTAINER}.command.0`, `${CONTAINER}.volumeMounts.7`, `${POD}.volumes.7`],
+};
+/** What a cause needs to come about. */
+const OF_CAUSE: Readonly<Record<string, readonly string[]>> = {
+  shutdown: ['spec.template.metadata.annotations'],
+  'size-limit': [`${POD}.volumes.3.emptyDir.sizeLimit`],
+  ttl: ['spec.ttlSecondsAfterFinished'],
+  'given-up': [`${POD}.tolerations`],
+  lost: [`${POD}.tolerations`],
+  rejected: [`${POD}.tolerations`],
+};
+
+const CAUSES = [...API_CAUSES, ...KUBELET_CAUSES, GIVEN_UP, ...LOSS_CAUSES];
+const WISHES = [
+  ...CAUSES.flatMap((cause) => cause.forms.map((form) => [cause.name, form, jobFor(cause, form, pool)] as const)),
+  ['rejected', 'binary', rejectedJob({ pool, manner: 'binary' })] as const,
+  ['none', 'binary', { name: 'away-binary', manner: 'binary', pool } satisfies TrainingJob] as const,
+];
+
+/** The paths of all that one of them has and the other has not, or has otherwise. */
+function differences(one: unknown, other: unknown, path = ''): readonly string[] {
+  if (!isNested(one) || !isNested(other)) return Object.is(one, other) ? [] : [path];
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].flatMap((name) => differences(one[name], other[name], path === '' ? name : `${path}.${name}`));
+}
+
+function isNested(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+describe.skipIf(reason !== null)(`a Job of these tests${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
+  it.each(WISHES)(
+    'for the cause %s under `holdfast run` (%s) is the one that `kubectl apply -k examples/kubernetes` makes, but for what is listed',
+    (cause, form, wish) => {
+      const { spec, ...example } = exampleJob();
+      const copied = { ...example, spec: { ...spec, template: { metadata: {}, ...spec.template } } };
+      expect(differences(copied, trainingJob(wish)).toSorted()).toEqual([...OWN, ...OF_FORM[form], ...(OF_CAUSE[cause] ?? [])].toSorted());
+    },
+  );
+
+  it('has its trainer called by a bare control as by the example, with who it is and where it waits', () => {
+    const [{ command }] = exampleJob().spec.template.spec.containers;
+    const [{ command: bare }] = trainingJob({ name: 'a', manner: 'bare', pool }).spec.template.spec.containers;
+    expect(bare).toEqual([...command.slice(command.indexOf('--') + 1), 'bare', '/runs/a']);
+  });
+});
