@@ -1,4 +1,5 @@
 import type { KubeObject } from '../cluster/api.ts';
+import { timeTold } from './times.ts';
 
 /** What a watch tells: an object as it was after one change. */
 export interface Change {
@@ -13,7 +14,10 @@ export interface Change {
 export interface Fact {
   readonly text: string;
   readonly revision: number;
+  /** When it was heard of, since the play began. */
   readonly seconds: number;
+  /** When it was so by what the object says, to the second, where it does. */
+  readonly told?: number | undefined;
 }
 
 /** What pods and Jobs may show: of these it is also told what never happened. */
@@ -81,7 +85,7 @@ export function factsOf({ type, kind, object, revision, seconds }: Change, roles
     ...(object.metadata.deletionTimestamp === undefined ? [] : ['terminating']),
     ...(SHOWN_BY[kind]?.(object) ?? []),
   ];
-  return told.map((text) => ({ text: `${role}: ${text}`, revision, seconds }));
+  return told.map((text) => ({ text: `${role}: ${text}`, revision, seconds, told: timeTold(object, text) }));
 }
 
 /** Stays true once it is, so that nobody can look too late; what passes, as all does that a node tells, may be over before it is told. */

@@ -37,7 +37,12 @@ export class History {
 
   /** What was seen otherwise. It has no revision, so it comes neither before nor after anything else. */
   tell(texts: readonly string[]): void {
-    for (const text of texts) this.#add({ text, revision: Number.NaN, seconds: this.#seconds() });
+    for (const text of texts) this.#add({ text, revision: Number.NaN, seconds: this.seconds });
+  }
+
+  /** Since it is watched. */
+  get seconds(): number {
+    return (performance.now() - this.#started) / 1000;
   }
 
   /** The first time that each was seen. */
@@ -45,8 +50,10 @@ export class History {
     return [...this.#seen.values()];
   }
 
-  async whenSeen(facts: readonly string[], signal?: AbortSignal): Promise<void> {
-    const missing = (): readonly string[] => facts.filter((fact) => !this.#seen.has(fact));
+  /** Waits for all of them; of a list among them, for one. */
+  async whenSeen(facts: readonly (string | readonly string[])[], signal?: AbortSignal): Promise<void> {
+    const isSeen = (fact: string | readonly string[]): boolean => [fact].flat().some((text) => this.#seen.has(text));
+    const missing = (): readonly string[] => facts.filter((fact) => !isSeen(fact)).map((fact) => [fact].flat().join(' or '));
     try {
       await eventually('the facts', () => (missing().length === 0 ? true : null), { signal, hopeless: () => this.#broken() });
     } catch (thrown) {
@@ -59,10 +66,6 @@ export class History {
     return this.#failure === null ? null : this.#failure.message;
   }
 
-  #seconds(): number {
-    return (performance.now() - this.#started) / 1000;
-  }
-
   #add(fact: Fact): void {
     if (!this.#seen.has(fact.text)) this.#seen.set(fact.text, fact);
   }
@@ -71,6 +74,6 @@ export class History {
     const { type, object } = JSON.parse(text) as Pick<Change, 'object'> & { readonly type: string };
     if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') return;
     const revision = Number((object.metadata as { readonly resourceVersion?: string }).resourceVersion);
-    for (const fact of factsOf({ type, kind, object, revision, seconds: this.#seconds() }, this.roles)) this.#add(fact);
+    for (const fact of factsOf({ type, kind, object, revision, seconds: this.seconds }, this.roles)) this.#add(fact);
   }
 }

@@ -3,6 +3,7 @@ import type { ClusterNode } from '../cluster/node.ts';
 import { eventually } from '../cluster/wait.ts';
 import { History } from './history.ts';
 import { type NameOf, filled } from './placeholders.ts';
+import type { Played } from './reduce.ts';
 import type { Scenario } from './scenario.ts';
 import type { Stage } from './stage.ts';
 import { createObject, take } from './steps.ts';
@@ -11,13 +12,13 @@ const NAMESPACES = '/api/v1/namespaces';
 
 interface PlayOptions {
   readonly namespace: string;
-  /** More facts that are waited for. */
+  /** More facts that are waited for, afterwards. */
   readonly alsoUntil?: readonly string[];
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Plays a scenario once in a namespace of its own, and gives all that was seen. */
-export function play(stage: Stage, scenario: Scenario, options: PlayOptions): Promise<History> {
+export function play(stage: Stage, scenario: Scenario, options: PlayOptions): Promise<Played> {
   if (!scenario.ownNode) return playOn(stage.cluster, null, { ...options, scenario });
   return stage.withNode((node) => playOn(stage.cluster, node, { ...options, scenario }));
 }
@@ -26,7 +27,7 @@ async function playOn(
   cluster: Cluster,
   node: ClusterNode | null,
   { scenario, namespace, alsoUntil = [], signal }: PlayOptions & { readonly scenario: Scenario },
-): Promise<History> {
+): Promise<Played> {
   await cluster.api.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   const stop = new AbortController();
   try {
@@ -43,8 +44,10 @@ async function playOn(
       if (step.when !== undefined) await history.whenSeen([step.when], signal);
       await take(scene, filled(step, nameOf), index + 1);
     }
-    await history.whenSeen([...scenario.until, ...alsoUntil], signal);
-    return history;
+    await history.whenSeen(scenario.until, signal);
+    const over = history.seconds;
+    await history.whenSeen(alsoUntil, signal);
+    return { facts: history.facts, roles: history.roles.all, over };
   } finally {
     stop.abort();
     await cluster.api.remove(`${NAMESPACES}/${namespace}`);

@@ -8,12 +8,15 @@ import { type Played, contradictions, reduce, unheardOf } from './reduce.ts';
 import { type Scenario, readScenario, scenarioNames } from './scenario.ts';
 import { SPARE_NODES, type Stage, startStage } from './stage.ts';
 import { storeTrace, storedTrace } from './store.ts';
+import { writePage } from './unplayed.ts';
 
 const USAGE = `npm run traces:record                          plays every scenario on a real Kubernetes and stores what they have in common
 npm run traces:record -- job-crash job-oom     only these
 npm run traces:record -- --times=10            so often each, at least 5; half of the plays have all others beside them
 npm run traces:record -- --check               stores nothing, and says where plays contradict what is stored; once each, or --times;
-                                               what they show for good and no list has is told, too
+                                               what pods and Jobs show for good and no list has is a contradiction here, though it may be a
+                                               race that no stored play had: record it anew, with more --times
+npm run traces:record -- --list                plays nothing, and writes the list of what no test plays into README.md anew
 `;
 const LEAST_TIMES = 5;
 /** Plays at the same moment: quiet first, and then under load. */
@@ -23,6 +26,7 @@ interface Wish {
   readonly names: readonly string[];
   readonly times: number;
   readonly isCheck: boolean;
+  readonly isList: boolean;
   readonly isHelp: boolean;
 }
 
@@ -34,6 +38,10 @@ async function main(args: readonly string[]): Promise<number> {
   }
   if (wish.isHelp) {
     process.stdout.write(USAGE);
+    return 0;
+  }
+  if (wish.isList) {
+    writePage();
     return 0;
   }
   const reason = whyNoNamespaces() ?? (await buildFacility());
@@ -57,6 +65,7 @@ function wishOf(args: readonly string[]): Wish | string {
     const options = {
       times: { type: 'string' },
       check: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     } as const;
     const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
@@ -66,7 +75,8 @@ function wishOf(args: readonly string[]): Wish | string {
     if (unknown.length > 0) return `error: there is no scenario ${unknown.join(', ')}; there are ${known.join(', ')}\n`;
     if (!Number.isInteger(times) || times < least)
       return `error: --times=${values.times}: a history races, so play it at least ${least} times\n`;
-    return { names: positionals.length > 0 ? positionals : known, times, isCheck: values.check, isHelp: values.help };
+    const { check: isCheck, list: isList, help: isHelp } = values;
+    return { names: positionals.length > 0 ? positionals : known, times, isCheck, isList, isHelp };
   } catch (thrown) {
     return `error: ${messageOf(thrown)}\n`;
   }
@@ -77,9 +87,10 @@ async function record(stage: Stage, wish: Wish, signal: AbortSignal): Promise<bo
   const on = await recordedOn(stage.cluster);
   const finish = (scenario: Scenario, plays: readonly Played[]): void => {
     if (wish.isCheck) compare(scenario.name, plays);
-    else storeTrace(scenario.name, { recordedOn: on, ...reduce(scenario, plays) });
+    else storeTrace(scenario.name, { recordedOn: on, recordedAt: today(), ...reduce(scenario, plays) });
   };
   const failed = await playAll(stage, wish, { finish, signal });
+  if (!wish.isCheck) writePage();
   for (const [name, thrown] of failed) process.stderr.write(`error: ${name}: ${messageOf(thrown)}\n`);
   return failed.size === 0;
 }
@@ -87,9 +98,10 @@ async function record(stage: Stage, wish: Wish, signal: AbortSignal): Promise<bo
 function compare(name: string, plays: readonly Played[]): void {
   const trace = storedTrace(name);
   if (trace === null) throw new Error('it was never recorded');
-  for (const text of new Set(plays.flatMap((each) => unheardOf(trace, each))))
-    process.stdout.write(`${name}: in no list, and now: ${text}\n`);
-  const found = plays.flatMap((each) => contradictions(trace, each));
+  const unheard = plays.map((each) => unheardOf(trace, each));
+  for (const text of new Set(unheard.flatMap(({ others }) => others))) process.stdout.write(`${name}: in no list, and now: ${text}\n`);
+  const unlisted = unheard.flatMap(({ ofPodsAndJobs }) => ofPodsAndJobs.map((text) => `in no list, and now: ${text}`));
+  const found = [...plays.flatMap((each) => contradictions(trace, each)), ...unlisted];
   if (found.length > 0) throw new Error(`otherwise than stored:\n  ${[...new Set(found)].join('\n  ')}`);
 }
 
@@ -110,8 +122,8 @@ async function playAll(stage: Stage, { names, times, isCheck }: Wish, { finish, 
     try {
       // Whoever looks too early sees too little.
       const alsoUntil = isCheck ? (storedTrace(name)?.always ?? []).filter(isLasting) : [];
-      const { facts, roles } = await play(stage, scenario, { namespace: `${name}-${time}`, alsoUntil, signal });
-      const own = [...(plays.get(name) ?? []), { facts, roles: roles.all }];
+      const played = await play(stage, scenario, { namespace: `${name}-${time}`, alsoUntil, signal });
+      const own = [...(plays.get(name) ?? []), played];
       plays.set(name, own);
       process.stderr.write(`${name}, ${time} of ${times}\n`);
       if (own.length === times) finish(scenario, own);
@@ -132,6 +144,10 @@ async function playAll(stage: Stage, { names, times, isCheck }: Wish, { finish, 
   await playTimes(1, half, QUIET);
   await playTimes(half + 1, times, BUSY);
   return failed;
+}
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
 }
 
 function messageOf(thrown: unknown): string {

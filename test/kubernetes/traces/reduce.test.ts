@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import { type Played, contradictions, reduce, unheardOf } from './reduce.ts';
 
 const fact = (text: string, revision: number): Played['facts'][number] => ({ text, revision, seconds: revision / 2 });
-const played = (...texts: readonly string[]): Played => ({ facts: texts.map((text, index) => fact(text, index + 1)), roles: ['pod 1'] });
+const played = (...texts: readonly string[]): Played => {
+  const facts = texts.map((text, index) => fact(text, index + 1));
+  return { facts, roles: ['pod 1'], over: texts.length };
+};
 const NOTHING_NAMED = { title: 'one', order: [], seconds: [] };
 
 it('a trace says what plays have in common, what some had, and what none had', () => {
@@ -42,6 +45,28 @@ it('a play contradicts a trace by what it lacks of always, unless that passes, b
   ]);
 });
 
+it('what a timer promises is held to what the objects say, with a second to spare, and not to when it was heard of', () => {
+  const told = (begin: number | undefined, end: number | undefined): Played => {
+    const [from, to] = [fact('a', 1), fact('b', 2)];
+    return {
+      ...played(),
+      facts: [
+        { ...from, told: begin },
+        { ...to, told: end },
+      ],
+    };
+  };
+  const named = { ...NOTHING_NAMED, seconds: [['a', 'b', 10]] as const };
+  const trace = reduce(named, [told(100, 110)]);
+  expect(trace.seconds).toEqual([{ from: 'a', to: 'b', least: 0.5, most: 0.5, promised: 10 }]);
+  expect(contradictions(trace, told(200, 210))).toEqual([]);
+  expect(contradictions(trace, told(200, 209))).toEqual([]);
+  expect(contradictions(trace, told(200, 208))).toEqual(['8 s, and not 10: a; b']);
+  expect(contradictions(trace, told(200, undefined))).toEqual([]);
+  expect(() => reduce(named, [told(200, 208)])).toThrow('8 s, and not 10: a; b');
+  expect(() => reduce(named, [told(undefined, 210)])).toThrow('no object says when it was: a');
+});
+
 it('what a play shows for good and no list has is unheard of; what passes, or stands in a list, is not', () => {
   const trace = reduce(NOTHING_NAMED, [played('pod 1: exit 0 Completed'), played('pod 1: exit 0 Completed', 'pod 1: gone')]);
   const now = played(
@@ -50,7 +75,13 @@ it('what a play shows for good and no list has is unheard of; what passes, or st
     'pod 1: phase Failed',
     'pod 1: exit 137 Error',
     'event Pod Killing',
+    'kubectl 01 says: done',
     'pod 2: gone',
   );
-  expect(unheardOf(trace, now)).toEqual(['pod 1: exit 137 Error', 'pod 2: gone']);
+  expect(unheardOf(trace, now)).toEqual({ ofPodsAndJobs: ['pod 1: exit 137 Error', 'pod 2: gone'], others: ['kubectl 01 says: done'] });
+  // The last was heard of after 3.5 s.
+  expect(unheardOf(trace, { ...now, over: 3 })).toEqual({
+    ofPodsAndJobs: ['pod 1: exit 137 Error'],
+    others: ['kubectl 01 says: done', 'pod 2: gone'],
+  });
 });

@@ -4,7 +4,23 @@ import { type Fact, isLasting, vocabularyOf } from './facts.ts';
 export interface Played {
   readonly facts: readonly Fact[];
   readonly roles: readonly string[];
+  /** When all of the scenario had been seen, in seconds since it began. */
+  readonly over: number;
 }
+
+/** From one fact to another. */
+interface Span {
+  readonly from: string;
+  readonly to: string;
+  /** The shortest and the longest, by when they were heard of: kept to be read, and never compared, since whoever is busy hears late. */
+  readonly least: number;
+  readonly most: number;
+  /** What a timer promises at least, by what the objects themselves say: this is compared. */
+  readonly promised?: number;
+}
+
+/** A clock that is put right meanwhile may cost this much. */
+const SLACK_SECONDS = 1;
 
 /** What plays of one scenario have in common. A history races, so this is no log. */
 export interface Trace {
@@ -18,17 +34,19 @@ export interface Trace {
   readonly never: readonly string[];
   /** The named pairs whose first came before the second, every time. */
   readonly order: readonly (readonly [string, string])[];
-  /** From one to the other, the shortest and the longest. */
-  readonly seconds: readonly { readonly from: string; readonly to: string; readonly least: number; readonly most: number }[];
+  readonly seconds: readonly Span[];
 }
 
 interface Named {
   readonly title: string;
   readonly order: readonly (readonly [string, string])[];
-  readonly seconds: readonly (readonly [string, string])[];
+  readonly seconds: readonly Timing[];
 }
 
-/** A pair that was to be in order and was not is an error of whoever named it. */
+/** From what to what, and how many seconds a timer promises at least. */
+export type Timing = readonly [from: string, to: string, promised?: number | undefined];
+
+/** A pair that was to be in order and was not, or came sooner than was promised, is an error of whoever named it. */
 export function reduce({ title, order, seconds }: Named, plays: readonly Played[]): Trace {
   const sets = plays.map(({ facts }) => new Set(facts.map(({ text }) => text)));
   const all = [...new Set(sets.flatMap((set) => [...set]))].sort();
@@ -37,6 +55,7 @@ export function reduce({ title, order, seconds }: Named, plays: readonly Played[
   const common = (plays[0]?.roles ?? []).filter((role) => plays.every(({ roles }) => roles.includes(role)));
   const vocabulary = vocabularyOf(common);
   for (const pair of order) for (const { facts } of plays) mustBeInOrder(pair, facts);
+  for (const timing of seconds) for (const { facts } of plays) mustBeKept(timing, facts);
   return {
     title,
     plays: plays.length,
@@ -44,14 +63,15 @@ export function reduce({ title, order, seconds }: Named, plays: readonly Played[
     sometimes: all.filter((text) => !isAlways(text)),
     never: vocabulary.filter((text) => !all.includes(text)).sort(),
     order,
-    seconds: seconds.map(([from, to]) => {
+    seconds: seconds.map(([from, to, promised]) => {
       const each = plays.map(({ facts }) => find(facts, to).seconds - find(facts, from).seconds);
-      return { from, to, least: tenths(Math.min(...each)), most: tenths(Math.max(...each)) };
+      const bounds = { from, to, least: tenths(Math.min(...each)), most: tenths(Math.max(...each)) };
+      return promised === undefined ? bounds : { ...bounds, promised };
     }),
   };
 }
 
-/** In what a play is otherwise than the trace says: what always happened for good and did not, and what never did and does. */
+/** In what a play is otherwise than the trace says: what always happened for good and did not, what never did and does, and what came out of turn or too soon. */
 export function contradictions(trace: Trace, { facts }: Played): readonly string[] {
   const seen = new Set(facts.map(({ text }) => text));
   const disordered = trace.order.filter(([first, second]) => seen.has(first) && seen.has(second) && !isInOrder([first, second], facts));
@@ -59,13 +79,42 @@ export function contradictions(trace: Trace, { facts }: Played): readonly string
     ...trace.always.filter((text) => isLasting(text) && !seen.has(text)).map((text) => `always, and not now: ${text}`),
     ...trace.never.filter((text) => seen.has(text)).map((text) => `never, and now: ${text}`),
     ...disordered.map(([first, second]) => `not in order: ${first}; ${second}`),
+    ...trace.seconds.flatMap(({ from, to, promised }) => tooSoon([from, to, promised], facts) ?? []),
   ];
 }
 
-/** What a play shows for good that no list of the trace has. It contradicts nothing: a play may have been watched for longer than the stored ones. */
-export function unheardOf({ always, sometimes, never }: Trace, { facts }: Played): readonly string[] {
+/** What a play shows for good that no list of the trace has. */
+interface UnheardOf {
+  /** Of pods and Jobs, before all of the scenario had been seen: the stored plays were watched as long, so either it is a race that they did not show, or another truth. */
+  readonly ofPodsAndJobs: readonly string[];
+  /** Later, or what kubectl said: a play may be watched for longer than the stored ones were. */
+  readonly others: readonly string[];
+}
+
+export function unheardOf({ always, sometimes, never }: Trace, { facts, over }: Played): UnheardOf {
   const known = new Set([...always, ...sometimes, ...never]);
-  return facts.map(({ text }) => text).filter((text) => isLasting(text) && !known.has(text));
+  const unknown = facts.filter(({ text }) => isLasting(text) && !known.has(text));
+  const isClosed = ({ text, seconds }: Fact): boolean => /^(pod|job) /.test(text) && seconds <= over;
+  const textsOf = (some: readonly Fact[]): readonly string[] => some.map(({ text }) => text);
+  return {
+    ofPodsAndJobs: textsOf(unknown.filter(isClosed)),
+    others: textsOf(unknown.filter((fact) => !isClosed(fact))),
+  };
+}
+
+/** Says so when less time passed than was promised, by what the objects say; null also when they do not say. */
+function tooSoon([from, to, promised]: Timing, facts: readonly Fact[]): string | null {
+  const [begin, end] = [from, to].map((text) => facts.find((fact) => fact.text === text)?.told);
+  if (promised === undefined || begin === undefined || end === undefined) return null;
+  return end - begin < promised - SLACK_SECONDS ? `${end - begin} s, and not ${promised}: ${from}; ${to}` : null;
+}
+
+/** Whoever names what no object says would promise nothing. */
+function mustBeKept([from, to, promised]: Timing, facts: readonly Fact[]): void {
+  if (promised === undefined) return;
+  for (const text of [from, to]) if (find(facts, text).told === undefined) throw new Error(`no object says when it was: ${text}`);
+  const broken = tooSoon([from, to, promised], facts);
+  if (broken !== null) throw new Error(broken);
 }
 
 function mustBeInOrder(pair: readonly [string, string], facts: readonly Fact[]): void {

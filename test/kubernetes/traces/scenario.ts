@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parse } from 'yaml';
 import { BASE_IMAGE } from '../cluster/runtime.ts';
+import type { Timing } from './reduce.ts';
 
 const FOLDER = join(import.meta.dirname, 'scenarios');
 
@@ -27,7 +28,7 @@ export interface Step {
   readonly lines?: string;
 }
 
-export const NODE_DEEDS = ['fill disk', 'announce shutdown', 'stop kubelet', 'start kubelet', 'lose power'] as const;
+export const NODE_DEEDS = ['fill disk', 'announce shutdown', 'run short of memory', 'stop kubelet', 'start kubelet', 'lose power'] as const;
 export type NodeDeed = (typeof NODE_DEEDS)[number];
 
 /** One description file. */
@@ -36,12 +37,12 @@ export interface Scenario {
   readonly title: string;
   readonly objects: readonly ManifestObject[];
   readonly steps: readonly Step[];
-  /** It is over when all of these have been seen. */
-  readonly until: readonly string[];
+  /** It is over when all of these have been seen; of a list among them, one is enough. */
+  readonly until: readonly (string | readonly string[])[];
   /** The first comes before the second, by the revision of the store. */
   readonly order: readonly (readonly [string, string])[];
-  /** How long it takes from one to the other. */
-  readonly seconds: readonly (readonly [string, string])[];
+  /** How long it takes from one to the other, and what is promised at least. */
+  readonly seconds: readonly Timing[];
   /** Has a node to itself, `{node}`: something is done to it. */
   readonly ownNode: boolean;
   /** Takes minutes: only recorded, never played again by a test. */

@@ -23,7 +23,7 @@ const SPARE: NodeOptions = {
   diskMiB: 1200,
   kubelet: KUBELET,
   taints: [SPARE_TAINT],
-  resources: { 'nvidia.com/gpu': 1 },
+  resources: { 'nvidia.com/gpu': 1, 'holdfast.test/seat': 2 },
   evictionHard: { 'nodefs.available': '300Mi', 'imagefs.available': '100Mi' },
   shutdownGraceSeconds: 20,
 };
@@ -80,6 +80,7 @@ async function bringIntoOrder(cluster: Cluster, node: ClusterNode): Promise<void
   node.startKubelet();
   await whenReady(cluster.api, node, SPARE);
   await whenPressureIsOver(cluster, node.name, 'disk');
+  await whenPressureIsOver(cluster, node.name, 'memory');
   await node.importImages();
   await cluster.api.patch(`${NODES}/${node.name}`, { spec: { unschedulable: null } });
   await setTaints(cluster, node.name, [SPARE_TAINT]);

@@ -1,5 +1,6 @@
 import type { Cluster } from '../cluster/cluster.ts';
 import type { ClusterNode } from '../cluster/node.ts';
+import { MEMORY_IS_SHORT } from '../scenario/memory-pressure.ts';
 import type { History } from './history.ts';
 import { factsOfKubectl, runKubectl } from './kubectl.ts';
 import type { ManifestObject, NodeDeed, Step } from './scenario.ts';
@@ -16,6 +17,10 @@ const PLURALS: Readonly<Record<string, string>> = {
 const DEEDS: Readonly<Record<NodeDeed, (node: ClusterNode) => Promise<void>>> = {
   'fill disk': (node) => node.fillDisk(FREE_MIB),
   'announce shutdown': (node) => node.announceShutdown(true),
+  'run short of memory': async (node) => {
+    await node.stopKubelet();
+    node.startKubelet(MEMORY_IS_SHORT);
+  },
   'stop kubelet': (node) => node.stopKubelet(),
   'start kubelet': async (node) => node.startKubelet(),
   'lose power': (node) => node.loseEverything(),

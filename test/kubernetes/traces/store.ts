@@ -8,6 +8,8 @@ const FOLDER = join(import.meta.dirname, 'recorded');
 /** A trace, and what it was recorded on: for another version another one may be true. */
 export interface StoredTrace extends Trace {
   readonly recordedOn: RecordedOn;
+  /** The day, as `2026-11-16`. */
+  readonly recordedAt: string;
 }
 
 export function storeTrace(name: string, trace: StoredTrace): void {
