@@ -11,7 +11,7 @@ import { EXAMPLE_IMAGE, providePrograms, provideRuns } from './scenario/example.
 import { hostPython, whyNoPython } from './scenario/host-trees.ts';
 
 /** Enough for the example's image; what lies in a person's own folders is not known, and room is taken for what is written alone. */
-const [DISK_MIB, LARGE_DISK_MIB] = [4096, 32_768];
+const [DISK_MIB, LARGE_DISK_MIB] = [4096, 16_384];
 
 /** A person's own cluster, to try things on. */
 async function main(args: readonly string[]): Promise<number> {

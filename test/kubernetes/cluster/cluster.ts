@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeApi } from './api.ts';
 import { Box } from './box.ts';
@@ -69,6 +69,9 @@ async function startIn(
   const shared = at('shared');
   for (const folder of [shared, at('leases')]) mkdirSync(folder);
   const images = await writeImages(facility, at('images'), options.images ?? []);
+  const imagesMiB = Math.ceil(images.reduce((bytes, archive) => bytes + statSync(archive).size, 0) / 2 ** 20);
+  const short = whyRoomIsShort(roomAt(place.folder), nodes.length, imagesMiB);
+  if (short !== null) throw new Error(short);
   const prepare = prepareNetwork(nodes.length);
   const whenHeld = (holder: Box['holder']): void => recordHolder(place, holder, isKept);
   const box = await Box.make({ folder: place.folder, init: [facility.program('pause')], prepare, isKept, whenHeld });

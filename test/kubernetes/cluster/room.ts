@@ -18,9 +18,9 @@ export function roomAt(path: string): Room {
   return { path, freeMiB: Math.floor((bavail * bsize) / MIB) };
 }
 
-/** Says so when a cluster cannot be started for want of room, and what to do. */
-export function whyRoomIsShort({ path, freeMiB }: Room, nodes: number): string | null {
-  const needed = CLUSTER_MIB + nodes * NODE_MIB;
+/** Says so when a cluster cannot be started for want of room, and what to do. A node has the archive of every image, and what is in it. */
+export function whyRoomIsShort({ path, freeMiB }: Room, nodes: number, imagesMiB = 0): string | null {
+  const needed = CLUSTER_MIB + nodes * (NODE_MIB + 2 * imagesMiB);
   if (freeMiB >= needed) return null;
   return (
     `a cluster of ${nodes === 1 ? '1 node' : `${nodes} nodes`} needs ${needed} MiB at least, and ${path} has ${freeMiB} MiB free: ` +
