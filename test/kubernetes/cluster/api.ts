@@ -18,11 +18,24 @@ export interface KubeObject {
   readonly status?: any;
 }
 
-const [READ_TRIES, READ_PAUSE_MS] = [10, 1000];
+/** How patient it is with a busy server. */
+interface Patience {
+  readonly tries: number;
+  readonly pauseMs: number;
+  /** For one answer, from its beginning to its end. */
+  readonly answerMs: number;
+}
+
+const PATIENCE: Patience = { tries: 10, pauseMs: 1000, answerMs: 60_000 };
 
 interface Answer {
   readonly status: number;
   readonly body: string;
+}
+
+interface Content {
+  readonly type: string;
+  readonly object: unknown;
 }
 
 const PATCHES = {
@@ -33,9 +46,11 @@ const PATCHES = {
 /** The cluster's API, through a proxy that listens on a socket file: such a one can be reached from outside of the cluster's network. */
 export class KubeApi {
   readonly #socket: string;
+  readonly #patience: Patience;
 
-  constructor(socket: string) {
+  constructor(socket: string, patience: Partial<Patience> = {}) {
     this.#socket = socket;
+    this.#patience = { ...PATIENCE, ...patience };
   }
 
   /** Null when there is no such object. */
@@ -50,22 +65,31 @@ export class KubeApi {
   }
 
   async create(path: string, object: unknown): Promise<KubeObject> {
-    return parsed(await this.#send('POST', path, { type: 'application/json', object }), `POST ${path}`);
+    return parsed(await this.#write('POST', path, { type: 'application/json', object }), `POST ${path}`);
   }
 
   async patch(path: string, object: unknown, kind: keyof typeof PATCHES = 'merge'): Promise<KubeObject> {
-    return parsed(await this.#send('PATCH', path, { type: PATCHES[kind], object }), `PATCH ${path}`);
+    return parsed(await this.#write('PATCH', path, { type: PATCHES[kind], object }), `PATCH ${path}`);
   }
 
   async remove(path: string): Promise<void> {
-    const { status, body } = await this.#send('DELETE', path);
+    const { status, body } = await this.#write('DELETE', path);
     if (status !== 404) parsed({ status, body }, `DELETE ${path}`);
   }
 
-  /** Plain text: the log of a container, or whether the server is ready. Null when it is refused. */
+  /** Plain text: the log of a container, for example. Null when it is refused. */
   async text(path: string): Promise<string | null> {
-    const { status, body } = await this.#send('GET', path);
+    const { status, body } = await this.#read(path);
     return status === 200 ? body : null;
+  }
+
+  /** Whether the server is there, and ready, at this moment. */
+  async isReady(): Promise<boolean> {
+    try {
+      return (await this.#send('GET', '/readyz')).status === 200;
+    } catch {
+      return false;
+    }
   }
 
   /** Hears of every change, as one line of JSON each, until it is called off. Ends by itself only when the server ends it. */
@@ -85,32 +109,61 @@ export class KubeApi {
     });
   }
 
-  /** Again where the server is too busy to answer: a question may be asked twice. */
-  async #read(path: string): Promise<Answer> {
-    for (let left = READ_TRIES - 1; ; left -= 1) {
-      const answer = await this.#send('GET', path).catch((thrown: unknown) => {
-        if (left === 0) throw thrown;
-        return null;
-      });
-      const isBusy = answer === null || answer.status === 429 || answer.status > 499;
-      if (answer !== null && (!isBusy || left === 0)) return answer;
-      await sleep(READ_PAUSE_MS);
+  /** A question may be asked again whatever became of it. */
+  #read(path: string): Promise<Answer> {
+    return this.#patiently(
+      () => this.#send('GET', path),
+      (outcome) => outcome instanceof Error || isTurnedAway(outcome) || outcome.status > 499,
+    );
+  }
+
+  /** A change is asked for again only where the server has certainly not begun with it. */
+  #write(method: string, path: string, content?: Content): Promise<Answer> {
+    return this.#patiently(
+      () => this.#send(method, path, content),
+      (outcome) => (outcome instanceof Error ? isUnconnected(outcome) : isTurnedAway(outcome)),
+    );
+  }
+
+  async #patiently(send: () => Promise<Answer>, isToBeRepeated: (outcome: Answer | Error) => boolean): Promise<Answer> {
+    const { tries, pauseMs } = this.#patience;
+    for (let left = tries - 1; ; left -= 1) {
+      const outcome = await send().catch((thrown: Error) => thrown);
+      if (left > 0 && isToBeRepeated(outcome)) await sleep(pauseMs);
+      else if (outcome instanceof Error) throw outcome;
+      else return outcome;
     }
   }
 
-  #send(method: string, path: string, content?: { readonly type: string; readonly object: unknown }): Promise<Answer> {
+  #send(method: string, path: string, content?: Content): Promise<Answer> {
+    const { answerMs } = this.#patience;
+    const late = AbortSignal.timeout(answerMs);
     return new Promise((resolve, reject) => {
+      const fail = (thrown: Error): void => {
+        const what = late.aborted ? `was not answered within ${answerMs / 1000} s` : `failed: ${thrown.message}`;
+        reject(new Error(`${method} ${path} ${what}`, { cause: thrown }));
+      };
       const headers = content === undefined ? {} : { 'content-type': content.type };
-      const sent = request({ socketPath: this.#socket, method, path, headers, agent: false }, (response) => {
+      const sent = request({ socketPath: this.#socket, method, path, headers, agent: false, signal: late }, (response) => {
         let body = '';
         response.setEncoding('utf8').on('data', (text: string) => (body += text));
         response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
-        response.on('error', reject);
+        response.on('error', fail);
       });
-      sent.on('error', reject);
+      sent.on('error', fail);
       sent.end(content === undefined ? undefined : JSON.stringify(content.object));
     });
   }
+}
+
+/** The server had too much to do, and has done nothing. */
+function isTurnedAway({ status }: Answer): boolean {
+  return status === 429;
+}
+
+/** Nobody was there to hear it. */
+function isUnconnected({ cause }: Error): boolean {
+  return (cause as NodeJS.ErrnoException | undefined)?.syscall === 'connect';
 }
 
 function parsed({ status, body }: Answer, what: string): KubeObject {

@@ -69,13 +69,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const proxy = box.start('api-proxy', [facility.program('kubectl'), 'proxy', `--kubeconfig=${kubeconfig}`, `--unix-socket=${socket}`]);
   const api = new KubeApi(socket);
   const first = [etcd, apiServer, proxy];
-  const isReady = async (): Promise<string | null> => {
-    try {
-      return await api.text('/readyz');
-    } catch {
-      return null;
-    }
-  };
+  const isReady = async (): Promise<true | null> => ((await api.isReady()) ? true : null);
   await eventually('the API server', isReady, { signal, hopeless: () => whyEnded(first) });
   const daemons = [...first, ...startControllers(options, { kubeconfig, at })];
   const account = '/api/v1/namespaces/default/serviceaccounts/default';
