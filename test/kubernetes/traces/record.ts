@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { buildFacility, whyNoNamespaces } from '../cluster/facility.ts';
 import { inParallel } from '../cluster/in-parallel.ts';
 import { recordedOn } from '../scenario/notes.ts';
+import { writeNotes } from './counting.ts';
 import { isLasting } from './facts.ts';
 import { play } from './play.ts';
 import { type Played, contradictions, reduce, unheardOf } from './reduce.ts';
@@ -16,7 +17,8 @@ npm run traces:record -- --times=10            so often each, at least 5; half o
 npm run traces:record -- --check               stores nothing, and says where plays contradict what is stored; once each, or --times;
                                                what pods and Jobs show for good and no list has is a contradiction here, though it may be a
                                                race that no stored play had: record it anew, with more --times
-npm run traces:record -- --list                plays nothing, and writes the list of what no test plays into README.md anew
+npm run traces:record -- --list                plays nothing; writes anew, from what is stored, the list of what no test plays (README.md) and the
+                                               table of which exits count (docs/kubernetes-notes.md)
 `;
 const LEAST_TIMES = 5;
 /** Plays at the same moment: quiet first, and then under load. */
@@ -41,7 +43,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (wish.isList) {
-    writePage();
+    writePages();
     return 0;
   }
   const reason = whyNoNamespaces() ?? (await buildFacility());
@@ -90,7 +92,7 @@ async function record(stage: Stage, wish: Wish, signal: AbortSignal): Promise<bo
     else storeTrace(scenario.name, { recordedOn: on, recordedAt: today(), ...reduce(scenario, plays) });
   };
   const failed = await playAll(stage, wish, { finish, signal });
-  if (!wish.isCheck) writePage();
+  if (!wish.isCheck) writePages();
   for (const [name, thrown] of failed) process.stderr.write(`error: ${name}: ${messageOf(thrown)}\n`);
   return failed.size === 0;
 }
@@ -144,6 +146,12 @@ async function playAll(stage: Stage, { names, times, isCheck }: Wish, { finish, 
   await playTimes(1, half, QUIET);
   await playTimes(half + 1, times, BUSY);
   return failed;
+}
+
+/** What is written down from the stored traces. */
+function writePages(): void {
+  writePage();
+  writeNotes();
 }
 
 function today(): string {
