@@ -5,11 +5,11 @@ import { type AddressInfo, createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ProcessResult, ROOT, runProcess } from '../support/run-process.ts';
-import { tempFolder } from '../support/temp-folder.ts';
 import { Box } from './cluster/box.ts';
 import { findFacility, whyNoCluster } from './cluster/facility.ts';
 import { claimPlace, recordHolder, removeCluster } from './cluster/leftovers.ts';
 import { prepareNetwork } from './cluster/network.ts';
+import { type OwnCache, ownCache } from './cluster/own-cache.ts';
 
 const SETUP = join(ROOT, 'test/kubernetes/setup.sh');
 const START = `'${process.execPath}' '${ROOT}test/kubernetes/real.ts' --nodes=1`;
@@ -17,13 +17,13 @@ const reason = whyNoCluster();
 const built = reason === null ? findFacility().folder : '';
 
 describe.skipIf(reason !== null)(`a machine${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
-  let cache: ReturnType<typeof tempFolder>;
+  let cache: OwnCache;
   beforeEach(() => {
-    cache = tempFolder();
+    cache = ownCache();
   });
-  afterEach(() => {
+  afterEach(async () => {
     vi.unstubAllEnvs();
-    cache[Symbol.dispose]();
+    await cache[Symbol.asyncDispose]();
   });
 
   const ownEnvironment = (): Readonly<Record<string, string | undefined>> => {
@@ -78,9 +78,9 @@ describe.skipIf(reason !== null)(`a machine${reason === null ? '' : ` (skipped: 
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     vi.stubEnv('HOLDFAST_CACHE', cache.path);
-    const place = claimPlace(false);
+    const place = claimPlace({ isKept: false });
     try {
-      const whenHeld = (holder: Box['holder']): void => recordHolder(place, holder, false);
+      const whenHeld = (holder: Box['holder']): void => recordHolder(place, holder);
       const box = await Box.make({
         folder: place.folder,
         init: ['sleep', 'infinity'],

@@ -1,16 +1,27 @@
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ROOT } from '../support/run-process.ts';
-import { tempFolder } from '../support/temp-folder.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ROOT, runProcess } from '../support/run-process.ts';
 import { Box } from './cluster/box.ts';
 import { makeCgroup } from './cluster/cgroups.ts';
 import { whyNoNamespaces } from './cluster/facility.ts';
-import { cgroupOf, claimPlace, keptClusters, recordHolder, removeCluster, removeLeftovers } from './cluster/leftovers.ts';
+import {
+  cgroupOf,
+  claimPlace,
+  clustersElsewhere,
+  keptClusters,
+  recordHolder,
+  removeCluster,
+  removeLeftovers,
+  removeOwnAtOnce,
+} from './cluster/leftovers.ts';
 import { prepareNetwork } from './cluster/network.ts';
+import { type OwnCache, ownCache } from './cluster/own-cache.ts';
+import { identify } from './cluster/process-start.ts';
+import { type ClusterPlace, clusterPlaces } from './cluster/record.ts';
 import { NO_TRACES, networkOf, tracesOf } from './cluster/traces.ts';
 import { eventually } from './cluster/wait.ts';
 
@@ -27,10 +38,10 @@ const likeAPod = (cgroup: string): readonly string[] => [
 ];
 
 /** A box with one loop-mounted disk, one cgroup and one daemon: all that a cluster leaves traces of. */
-async function furnishedBox(isKept = false): Promise<{ place: ReturnType<typeof claimPlace>; box: Box; network: string }> {
-  const place = claimPlace(isKept);
-  const whenHeld = (holder: Box['holder']): void => recordHolder(place, holder, isKept);
-  const box = await Box.make({ folder: place.folder, init: INIT, prepare: prepareNetwork(1), isKept, whenHeld });
+async function furnishedBox(): Promise<{ place: ClusterPlace; box: Box; network: string }> {
+  const place = claimPlace({ isKept: false });
+  const whenHeld = (holder: Box['holder']): void => recordHolder(place, holder);
+  const box = await Box.make({ folder: place.folder, init: INIT, prepare: prepareNetwork(1), isKept: false, whenHeld });
   const [image, disk] = [join(place.folder, 'disk.img'), join(place.folder, 'disk')];
   mkdirSync(disk);
   writeFileSync(image, '');
@@ -43,22 +54,45 @@ async function furnishedBox(isKept = false): Promise<{ place: ReturnType<typeof 
   return { place, box, network };
 }
 
-const seen = (place: ReturnType<typeof claimPlace>, network: string): ReturnType<typeof tracesOf> =>
+const seen = (place: ClusterPlace, network: string): ReturnType<typeof tracesOf> =>
   tracesOf({ folder: place.folder, cgroup: cgroupOf(place.id), network });
 
 describe.skipIf(reason !== null)(`a box${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
-  let cache: ReturnType<typeof tempFolder>;
+  let cache: OwnCache;
   beforeEach(() => {
-    // Clusters of other sessions, and a person's own, lie elsewhere.
-    cache = tempFolder();
-    process.env['HOLDFAST_CACHE'] = cache.path;
+    cache = ownCache();
+    vi.stubEnv('HOLDFAST_CACHE', cache.path);
   });
   afterEach(async () => {
-    for (const place of keptClusters()) await removeCluster(place);
-    await removeLeftovers();
-    delete process.env['HOLDFAST_CACHE'];
-    cache[Symbol.dispose]();
+    vi.unstubAllEnvs();
+    await cache[Symbol.asyncDispose]();
   });
+
+  interface Made extends ClusterPlace {
+    readonly network: string;
+  }
+
+  /** A session of its own that has made a box, and waits. */
+  async function anotherSession(...args: readonly string[]): Promise<{ maker: ChildProcess; made: Made }> {
+    const maker = spawn(process.execPath, [join(ROOT, 'test/kubernetes/cluster/make-box.ts'), ...args], {
+      env: { PATH: process.env['PATH'], HOLDFAST_CACHE: cache.path },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(maker, 'exit').then(() => Promise.reject(new Error('it ended before it had made a box')));
+    const [line] = (await Promise.race([once(createInterface({ input: maker.stdout }), 'line'), ended])) as [string];
+    return { maker, made: JSON.parse(line) as Made };
+  }
+
+  async function killed(maker: ChildProcess): Promise<void> {
+    if (maker.exitCode !== null || maker.signalCode !== null) return;
+    maker.kill('SIGKILL');
+    await once(maker, 'exit');
+  }
+
+  async function expectNothingLeft(place: ClusterPlace, network: string): Promise<void> {
+    await eventually('nothing to be left', () => (JSON.stringify(seen(place, network)) === JSON.stringify(NO_TRACES) ? true : null));
+    expect(existsSync(place.folder)).toBe(false);
+  }
 
   it('is a network, a process table and a mount table of its own, from which nothing leads out', async () => {
     const { place, box, network } = await furnishedBox();
@@ -89,31 +123,98 @@ describe.skipIf(reason !== null)(`a box${reason === null ? '' : ` (skipped: ${re
     expect(before.processes.length).toBeGreaterThan(1);
     expect([before.loopDevices.length, before.cgroups]).toEqual([1, [cgroupOf(place.id)]]);
     await removeCluster(place);
-    await eventually('nothing to be left', () => (JSON.stringify(seen(place, network)) === JSON.stringify(NO_TRACES) ? true : null));
-    expect(existsSync(place.folder)).toBe(false);
+    await expectNothingLeft(place, network);
   });
 
   it('ends with the process that made it, also by SIGKILL, and the next start removes the rest', async () => {
-    const maker = spawn(process.execPath, [join(ROOT, 'test/kubernetes/cluster/make-box.ts')], {
-      env: { PATH: process.env['PATH'], HOLDFAST_CACHE: cache.path },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [line] = (await once(createInterface({ input: maker.stdout }), 'line')) as [string];
-    const { id, folder, network } = JSON.parse(line) as { id: string; folder: string; network: string };
-    const place = { id, folder };
-    expect(seen(place, network).processes.length).toBeGreaterThan(1);
+    const { maker, made } = await anotherSession();
+    const { id, network } = made;
+    expect(seen(made, network).processes.length).toBeGreaterThan(1);
     expect(await removeLeftovers()).toEqual([]);
-    maker.kill('SIGKILL');
-    await once(maker, 'exit');
-    await eventually('its processes to end', () => (seen(place, network).processes.length === 0 ? true : null));
-    expect(seen(place, network).cgroups).toEqual([cgroupOf(id)]);
+    await killed(maker);
+    await eventually('its processes to end', () => (seen(made, network).processes.length === 0 ? true : null));
+    expect(seen(made, network).cgroups).toEqual([cgroupOf(id)]);
     expect(await removeLeftovers()).toEqual([id]);
-    await eventually('nothing to be left', () => (JSON.stringify(seen(place, network)) === JSON.stringify(NO_TRACES) ? true : null));
-    expect(existsSync(folder)).toBe(false);
+    await expectNothingLeft(made, network);
+  });
+
+  it('that is to be kept is removed by the next start when whoever made it was killed before it was whole', async () => {
+    const { maker, made } = await anotherSession('--kept');
+    expect(await removeLeftovers()).toEqual([]);
+    await killed(maker);
+    expect(seen(made, made.network).processes.length).toBeGreaterThan(1);
+    expect(keptClusters()).toEqual([]);
+    expect(await removeLeftovers()).toEqual([made.id]);
+    await expectNothingLeft(made, made.network);
+  });
+
+  it('that is whole and kept outlives whoever made it', async () => {
+    const { maker, made } = await anotherSession('--kept', '--settled');
+    await killed(maker);
+    expect(await removeLeftovers()).toEqual([]);
+    expect(keptClusters().map(({ id }) => id)).toEqual([made.id]);
+    expect(seen(made, made.network).processes.length).toBeGreaterThan(1);
+    await removeCluster(made);
+    await expectNothingLeft(made, made.network);
+  });
+
+  it('whose cgroup somebody else is in keeps its record when it is taken down at once, so that it can be taken down later', async () => {
+    const { place, network } = await furnishedBox();
+    const [shell, ...args] = likeAPod(cgroupOf(place.id));
+    const stranger = spawn(String(shell), args, { stdio: 'ignore' });
+    try {
+      await eventually('a stranger in its cgroup', () => (networkOf(stranger.pid ?? 0) === networkOf(process.pid) ? null : true));
+      removeOwnAtOnce(100);
+      expect(clusterPlaces()).toEqual([place]);
+    } finally {
+      await killed(stranger);
+    }
+    removeOwnAtOnce();
+    await expectNothingLeft(place, network);
+  });
+
+  it('is left alone by whoever has the same cache and other processes, as two containers with one home', async () => {
+    const { place, network } = await furnishedBox();
+    const ask = `import { clustersElsewhere, keptClusters, removeLeftovers } from '${ROOT}test/kubernetes/cluster/leftovers.ts';
+      console.log(JSON.stringify([await removeLeftovers(), keptClusters(), clustersElsewhere()]));`;
+    const apart = ['--pid', '--fork', '--mount-proc', process.execPath, '--input-type=module', '--eval', ask];
+    const { stdout, stderr } = await runProcess('unshare', apart, { env: { PATH: process.env['PATH'], HOLDFAST_CACHE: cache.path } });
+    expect([stdout, stderr]).toEqual([`${JSON.stringify([[], [], [place]])}\n`, '']);
+    expect(clustersElsewhere()).toEqual([]);
+    expect(seen(place, network).processes.length).toBeGreaterThan(1);
+    await removeCluster(place);
+    await expectNothingLeft(place, network);
+  });
+
+  it.each([
+    ['with an owner that has ended is removed', { owner: { pid: 1, start: '0' }, holder: null, isKept: true }, true],
+    ['with one that is there stays', { owner: identify(process.pid), holder: null, isKept: false }, false],
+  ])('of an older form %s', async (_, record, isRemoved) => {
+    const place = claimPlace({ isKept: false });
+    writeFileSync(join(place.folder, 'record.json'), JSON.stringify(record));
+    expect(await removeLeftovers()).toEqual(isRemoved ? [place.id] : []);
+  });
+
+  it('goes with the cache of a test that failed before it took it down, and so does one of another session', async () => {
+    const { place, network } = await furnishedBox();
+    const { made } = await anotherSession('--kept', '--settled');
+    await cache[Symbol.asyncDispose]();
+    await expectNothingLeft(place, network);
+    await expectNothingLeft(made, made.network);
+    expect(existsSync(cache.path)).toBe(false);
+  });
+
+  it('ends a daemon that has not begun yet, or is about to end by itself', async () => {
+    const { place, box } = await furnishedBox();
+    for (let turn = 0; turn < 5; turn += 1) {
+      await box.start('endless', INIT).stop();
+      await box.start('short', ['true']).stop();
+    }
+    await removeCluster(place);
   });
 
   it('says what went wrong when it cannot be made', async () => {
-    const place = claimPlace(false);
+    const place = claimPlace({ isKept: false });
     const prepare = ['ip link add pods type nonsense'];
     const made = Box.make({ folder: place.folder, init: INIT, prepare, isKept: false, whenHeld: () => {} });
     await expect(made).rejects.toThrow(/the namespaces of a cluster could not be made: .*[Uu]nknown device type/s);

@@ -8,4 +8,4 @@ function endNow(): void {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const) process.on(signal, endNow);
-process.on('exit', removeOwnAtOnce);
+process.on('exit', () => removeOwnAtOnce());

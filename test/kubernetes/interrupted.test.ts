@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ROOT } from '../support/run-process.ts';
-import { tempFolder } from '../support/temp-folder.ts';
 import { whyNoNamespaces } from './cluster/facility.ts';
 import { cgroupOf } from './cluster/leftovers.ts';
+import { type OwnCache, ownCache } from './cluster/own-cache.ts';
 import { identify, isThere } from './cluster/process-start.ts';
 import { type Traces, NO_TRACES, tracesOf } from './cluster/traces.ts';
 import { eventually } from './cluster/wait.ts';
@@ -25,15 +25,12 @@ interface Waiting {
 }
 
 describe.skipIf(reason !== null)(`tests that are interrupted${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
-  let cache: ReturnType<typeof tempFolder>;
+  let cache: OwnCache;
   let runner: ChildProcess;
   beforeEach(() => {
-    cache = tempFolder();
+    cache = ownCache();
   });
-  afterEach(() => {
-    runner.kill('SIGKILL');
-    cache[Symbol.dispose]();
-  });
+  afterEach(() => cache[Symbol.asyncDispose]());
 
   /** A test runner whose test has made a box, and waits. */
   async function waitingRun(): Promise<Waiting> {

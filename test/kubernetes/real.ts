@@ -63,7 +63,9 @@ async function startToPlay({ nodes, images }: Wish, signal: AbortSignal): Promis
     signal.throwIfAborted();
     const { version, folder } = cluster;
     const names = [BASE_IMAGE, ...all.map(({ name }) => name)];
-    return guide({ version, nodes, folder, kubectl: writeKubectl(cluster), runs, images: names, whyNoTrainers: noPython });
+    const told = guide({ version, nodes, folder, kubectl: writeKubectl(cluster), runs, images: names, whyNoTrainers: noPython });
+    cluster.settle();
+    return told;
   } catch (thrown) {
     await cluster[Symbol.asyncDispose]();
     throw thrown;

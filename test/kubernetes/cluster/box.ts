@@ -75,7 +75,12 @@ export class Box {
     const log = openSync(join(folder, 'logs', 'box.log'), 'w');
     const child = spawn('env', line, { cwd: '/', env: { PATH: SYSTEM_PATH }, stdio: ['ignore', 'pipe', log], detached: isKept });
     closeSync(log);
-    if (child.pid !== undefined) whenHeld(identify(child.pid));
+    try {
+      if (child.pid !== undefined) whenHeld(identify(child.pid));
+    } catch (thrown) {
+      child.kill('SIGKILL');
+      throw thrown;
+    }
     const output = child.stdout as Readable;
     const lines = createInterface({ input: output });
     const isReady = await Promise.race([once(lines, 'line').then(() => true), once(child, 'exit').then(() => false)]);
@@ -151,18 +156,28 @@ function hideTheMachine(folder: string): string[] {
 }
 
 function endOf(child: ChildProcess, log: string): string | null {
-  if (child.exitCode === null && child.signalCode === null) return null;
+  if (!hasEnded(child)) return null;
   const said = readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n');
   return `ended with ${child.signalCode ?? child.exitCode}:\n${said}`;
 }
 
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
 async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  const { pid } = child;
+  if (pid === undefined || hasEnded(child)) return;
   const ended = once(child, 'exit');
   // Whoever waits for nothing else must not end before it.
   child.ref();
-  // `nsenter` waits for the daemon, and ends as it ends.
-  process.kill(onlyChild(child.pid ?? 0), signal);
+  // `nsenter` waits for the daemon, and ends as it ends: it may not have started it yet, and it may be about to end already.
+  await eventually('a daemon to be told to end', () => {
+    const [daemon] = childrenOf(pid);
+    if (daemon === undefined) return hasEnded(child) ? true : null;
+    unlessGone(() => process.kill(daemon, signal));
+    return true;
+  });
   await ended;
 }
 

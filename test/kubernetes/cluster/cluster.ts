@@ -7,10 +7,11 @@ import { type Facility, cacheFolder, findFacility, whyNoLoopDevice } from './fac
 import { fillBaseImage, writeImage } from './image.ts';
 import { inParallel } from './in-parallel.ts';
 import { inotifyNow, whyInotifyIsShort } from './inotify.ts';
-import { type ClusterPlace, cgroupOf, claimPlace, recordHolder, removeCluster, removeLeftovers } from './leftovers.ts';
+import { cgroupOf, claimPlace, recordHolder, removeCluster, removeLeftovers, settle } from './leftovers.ts';
 import { MOST_NODES, nodeIp, prepareNetwork } from './network.ts';
 import { type ClusterNode, startNode, whenReady } from './node.ts';
 import type { ClusterOptions, ImageSource } from './options.ts';
+import type { ClusterPlace } from './record.ts';
 import { roomAt, whyRoomIsShort } from './room.ts';
 import { BASE_IMAGE, PAUSE_IMAGE } from './runtime.ts';
 
@@ -36,6 +37,8 @@ export interface Cluster extends AsyncDisposable {
   run(command: readonly string[]): Promise<string>;
   /** kubectl, as it is called inside. */
   readonly kubectlCommand: readonly string[];
+  /** To be called of one that is to be kept, when all that belongs to it is there: from then on it stays when this process ends, however it does. */
+  settle(): void;
 }
 
 /** Starts a cluster, after taking down what killed sessions have left. When it fails or is called off, nothing stays. */
@@ -46,7 +49,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   await removeLeftovers();
   const short = whyRoomIsShort(roomAt(cacheFolder()), nodes.length) ?? whyNoLoopDevice();
   if (short !== null) throw new Error(short);
-  const place = claimPlace(options.isKept ?? false);
+  const place = claimPlace({ isKept: options.isKept ?? false });
   try {
     return await startIn(place, facility, { ...options, nodes });
   } catch (thrown) {
@@ -73,12 +76,13 @@ async function startIn(
   const short = whyRoomIsShort(roomAt(place.folder), nodes.length, imagesMiB);
   if (short !== null) throw new Error(short);
   const prepare = prepareNetwork(nodes.length);
-  const whenHeld = (holder: Box['holder']): void => recordHolder(place, holder, isKept);
+  const whenHeld = (holder: Box['holder']): void => recordHolder(place, holder);
   const box = await Box.make({ folder: place.folder, init: [facility.program('pause')], prepare, isKept, whenHeld });
   const names = nodes.map((_, index) => `node-${index + 1}`);
   const controlPlane = await startControlPlane({ ...options, box, facility, folder: at('control-plane'), nodes: names });
   const started = await startNodes({ box, facility, place, controlPlane, images, options });
   signal?.throwIfAborted();
+  if (!isKept) settle(place);
   return {
     id: place.id,
     version: facility.version,
@@ -90,6 +94,7 @@ async function startIn(
     inNetwork: (command) => box.inNetwork(command),
     run: (command) => box.run(command),
     kubectlCommand: [facility.program('kubectl'), `--kubeconfig=${controlPlane.kubeconfig}`, `--cache-dir=${at('kubectl-cache')}`],
+    settle: () => settle(place),
     [Symbol.asyncDispose]: () => removeCluster(place),
   };
 }

@@ -1,36 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { endHolder, killHolder } from './box.ts';
 import { isCgroupRemoved } from './cgroups.ts';
-import { cacheFolder } from './facility.ts';
 import { unlessGone } from './gone.ts';
 import { type ProcessIdentity, identify, isThere } from './process-start.ts';
+import { type Nearness, nearnessOf, realmHere } from './realm.ts';
+import { type ClusterPlace, type ClusterRecord, clusterPlaces, clustersFolder, readRecord, writeRecord } from './record.ts';
 import { eventually } from './wait.ts';
 
 const CGROUP_PREFIX = 'holdfast-cluster-';
 /** Far longer than it takes to write a record. */
 const CLAIM_MS = 60_000;
 /** How long a process that is about to end waits for the end of its clusters: the kernel needs a second for a large one. */
-const [END_TURNS, END_TURN_MS] = [600, 50];
+const [END_MS, END_TURN_MS] = [30_000, 50];
 
-/** What is written down about a cluster before anything of it is made, so that whoever comes later can take it down. */
-interface ClusterRecord {
-  /** While this process is there the cluster is in use. */
-  readonly owner: ProcessIdentity;
-  /** The process that holds its namespaces; null until they are made. */
-  readonly holder: ProcessIdentity | null;
-  /** It is to outlive its owner. */
+/** What a cluster will be, as far as whoever comes later must know. */
+interface Claim {
+  /** Lives on when this process ends, once it has settled. */
   readonly isKept: boolean;
-}
-
-export interface ClusterPlace {
-  readonly id: string;
-  readonly folder: string;
-}
-
-function clustersFolder(): string {
-  return join(cacheFolder(), 'clusters');
+  /** How many instances of inotify it is going to take. */
+  readonly inotify?: number;
 }
 
 export function cgroupOf(id: string): string {
@@ -38,23 +28,29 @@ export function cgroupOf(id: string): string {
 }
 
 /** A new cluster's folder, with its record. */
-export function claimPlace(isKept: boolean): ClusterPlace {
+export function claimPlace(claim: Claim): ClusterPlace {
   const id = randomBytes(4).toString('hex');
   const folder = join(clustersFolder(), id);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeRecord({ id, folder }, { owner: identify(process.pid), holder: null, isKept });
+  const [owner, realm] = [identify(process.pid), realmHere()];
+  writeRecord({ id, folder }, { ...claim, owner, holder: null, isSettled: false, realm, claimedAt: Date.now() });
   return { id, folder };
 }
 
 /** Writes down who holds the namespaces, now that they are there. */
-export function recordHolder(place: ClusterPlace, holder: ProcessIdentity, isKept: boolean): void {
-  writeRecord(place, { owner: identify(process.pid), holder, isKept });
+export function recordHolder(place: ClusterPlace, holder: ProcessIdentity): void {
+  changeRecord(place, { holder });
+}
+
+/** Writes down that all that belongs to it is there: until then it goes with its owner, also one that is to be kept. */
+export function settle(place: ClusterPlace): void {
+  changeRecord(place, { isSettled: true });
 }
 
 /** Ends everything of a cluster and removes what the kernel does not: its cgroups and its folder. */
 export async function removeCluster(place: ClusterPlace): Promise<void> {
   const record = readRecord(place);
-  if (record?.holder != null) await endHolder(record.holder);
+  if (record?.holder != null && nearness(record) === 'here') await endHolder(record.holder);
   // The kernel may be busy with the end of its processes for a moment.
   await eventually(`the cgroups of ${place.id} to be empty`, () => (isCgroupRemoved(cgroupOf(place.id)) ? true : null));
   rmSync(place.folder, { recursive: true, force: true });
@@ -67,19 +63,18 @@ export async function removeLeftovers(): Promise<string[]> {
   return places.map(({ id }) => id);
 }
 
-/** Takes down what this process has made and does not keep, without waiting for a turn: for one that is about to end. */
-export function removeOwnAtOnce(): void {
-  const self = identify(process.pid);
-  const isOwn = (record: ClusterRecord | null): record is ClusterRecord =>
-    record !== null && !record.isKept && record.owner.pid === self.pid && record.owner.start === self.start;
-  for (const place of clusterPlaces()) {
+/**
+ * Takes down what this process has made and does not keep, without waiting for a turn: for one that is about to end. What is still there after so long
+ * keeps its record, so that the next start removes it.
+ */
+export function removeOwnAtOnce(patienceMs = END_MS): void {
+  for (const place of ownClusters()) {
     const record = readRecord(place);
-    if (!isOwn(record)) continue;
+    if (record === null || record.isKept) continue;
     const left = record.holder === null ? [] : killHolder(record.holder);
     const isGone = (): boolean => !left.some(isThere) && isCgroupRemoved(cgroupOf(place.id));
-    // What is still there then is removed by the next start.
-    for (let turn = 0; turn < END_TURNS && !isGone(); turn += 1) pause(END_TURN_MS);
-    rmSync(place.folder, { recursive: true, force: true });
+    for (let waitedMs = 0; waitedMs < patienceMs && !isGone(); waitedMs += END_TURN_MS) pause(END_TURN_MS);
+    if (isGone()) rmSync(place.folder, { recursive: true, force: true });
   }
 }
 
@@ -88,18 +83,53 @@ function pause(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
 
-/** The clusters that outlive whoever made them. */
+/** What this process has claimed and not given back. */
+export function ownClusters(): ClusterPlace[] {
+  const self = identify(process.pid);
+  return clusterPlaces().filter((place) => {
+    const record = readRecord(place);
+    return record !== null && nearness(record) === 'here' && record.owner.pid === self.pid && record.owner.start === self.start;
+  });
+}
+
+/** The clusters that outlive whoever made them, and those that are being made to. */
 export function keptClusters(): ClusterPlace[] {
   return clusterPlaces().filter((place) => {
     const record = readRecord(place);
-    return record !== null && record.isKept && !isLeftOver(record);
+    return record !== null && record.isKept && nearness(record) === 'here' && !isLeftOver(record);
   });
+}
+
+/** Those of other containers or machines with the same cache: whether anybody has them cannot be told from here. */
+export function clustersElsewhere(): ClusterPlace[] {
+  return clusterPlaces().filter((place) => {
+    const record = readRecord(place);
+    return record !== null && nearness(record) === 'elsewhere';
+  });
+}
+
+/** How many instances of inotify are promised to clusters that were claimed before this one and are still being made. */
+export function promisedInotify(place: ClusterPlace): number {
+  const own = readRecord(place)?.claimedAt ?? 0;
+  const isBefore = ({ id, claimedAt }: { readonly id: string; readonly claimedAt: number }): boolean =>
+    claimedAt < own || (claimedAt === own && id < place.id);
+  return clusterPlaces()
+    .map(({ id, folder }) => ({ id, record: readRecord({ id, folder }) }))
+    .filter(({ record }) => record?.isSettled === false && nearness(record) === 'here' && isThere(record.owner))
+    .filter(({ id, record }) => isBefore({ id, claimedAt: record?.claimedAt ?? 0 }))
+    .reduce((sum, { record }) => sum + (record?.inotify ?? 0), 0);
 }
 
 function isLeftOver(record: ClusterRecord | null): boolean {
   if (record === null) return true;
+  const near = nearness(record);
+  if (near !== 'here') return near === 'past';
   if (isThere(record.owner)) return false;
-  return !record.isKept || record.holder === null || !isThere(record.holder);
+  return !record.isKept || record.isSettled === false || record.holder === null || !isThere(record.holder);
+}
+
+function nearness({ realm }: ClusterRecord): Nearness {
+  return nearnessOf(realm, realmHere());
 }
 
 /** Its record is not written yet, by somebody who starts a cluster at the same moment. */
@@ -108,23 +138,9 @@ function isJustClaimed(place: ClusterPlace): boolean {
   return readRecord(place) === null && Date.now() - made < CLAIM_MS;
 }
 
-function clusterPlaces(): ClusterPlace[] {
-  const root = clustersFolder();
-  if (!existsSync(root)) return [];
-  return readdirSync(root)
-    .filter((name) => /^[0-9a-f]{8}$/.test(name))
-    .map((id) => ({ id, folder: join(root, id) }));
-}
-
-function readRecord({ folder }: ClusterPlace): ClusterRecord | null {
-  try {
-    return JSON.parse(readFileSync(join(folder, 'record.json'), 'utf8')) as ClusterRecord;
-  } catch {
-    return null;
-  }
-}
-
-function writeRecord({ folder }: ClusterPlace, record: ClusterRecord): void {
-  writeFileSync(join(folder, 'record.new'), JSON.stringify(record));
-  renameSync(join(folder, 'record.new'), join(folder, 'record.json'));
+/** Its owner alone does so. */
+function changeRecord(place: ClusterPlace, change: Partial<ClusterRecord>): void {
+  const record = readRecord(place);
+  if (record === null) throw new Error(`${place.folder} was taken down by somebody else`);
+  writeRecord(place, { ...record, ...change });
 }

@@ -1,0 +1,55 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { tempFolder } from '../../support/temp-folder.ts';
+import { unlessGone } from './gone.ts';
+import { keptClusters, removeCluster, removeLeftovers, removeOwnAtOnce } from './leftovers.ts';
+import { identify, isThere } from './process-start.ts';
+import { eventually } from './wait.ts';
+
+/** A cache of a test's own: clusters of other sessions, and a person's own, lie elsewhere. */
+export interface OwnCache extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** Whoever was started with it is ended with it, and every cluster in it is taken down before it goes, also after a test that failed: nobody else knows of them. */
+export function ownCache(): OwnCache {
+  const folder = tempFolder();
+  return {
+    path: folder.path,
+    [Symbol.asyncDispose]: async () => {
+      await endThoseWith(folder.path);
+      await inCache(folder.path, async () => {
+        removeOwnAtOnce();
+        for (const place of keptClusters()) await removeCluster(place);
+        await removeLeftovers();
+      });
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+async function endThoseWith(cache: string): Promise<void> {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const found = pids.filter((pid) => environmentOf(pid).includes(`HOLDFAST_CACHE=${cache}`)).map((pid) => identify(Number(pid)));
+  for (const { pid } of found) unlessGone(() => process.kill(pid, 'SIGKILL'));
+  await eventually('the end of those that were started by a test', () => (found.some(isThere) ? null : true));
+}
+
+/** Empty when it has ended. */
+function environmentOf(pid: string): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
+  } catch {
+    return [];
+  }
+}
+
+async function inCache(path: string, work: () => Promise<void>): Promise<void> {
+  const before = process.env['HOLDFAST_CACHE'];
+  process.env['HOLDFAST_CACHE'] = path;
+  try {
+    await work();
+  } finally {
+    if (before === undefined) delete process.env['HOLDFAST_CACHE'];
+    else process.env['HOLDFAST_CACHE'] = before;
+  }
+}
