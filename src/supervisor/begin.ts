@@ -7,6 +7,7 @@ import { RESERVE_MS } from '../domain/flush-decision.ts';
 import { findResume } from './find-resume.ts';
 import type { Begun } from './gang/meet.ts';
 import type { LiveOptions } from './live-once.ts';
+import { endOrphans } from './orphans.ts';
 import { adoptImages } from './staging/adopt-images.ts';
 
 /** What it takes to begin a life, before there is one. */
@@ -24,6 +25,8 @@ export async function begin(live: Beginning, gang: string, signal: AbortSignal):
   for (let turn = 0; ; turn++) {
     // A gang has one attempt, unless it is told the number.
     const attempt = await start(live, turn === 0 ? gang : `${gang}/${turn}`, signal);
+    // Before anybody looks at what an earlier life has left, which one that lives on would change meanwhile.
+    await endOrphans(live, signal);
     if (!isTakenBack(store, attempt)) {
       await adoptLeft(live, attempt);
       await settleWatched(live, attempt, signal);

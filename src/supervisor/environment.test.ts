@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { trainerEnvironment, withResumeArgument } from './environment.ts';
 
-const FACTS = { socket: '/s/sdk', run: 'r', dir: '/run', attempt: 3, resume: null, graceMs: 45_500, sdk: '/holdfast/python' } as const;
+const FACTS = {
+  socket: '/s/sdk',
+  run: 'r',
+  dir: '/run',
+  attempt: 3,
+  resume: null,
+  graceMs: 45_500,
+  supervisor: 's',
+  sdk: '/holdfast/python',
+} as const;
 
 describe('the environment of the trainer', () => {
   it('keeps what was there and adds what the trainer may want to know', () => {

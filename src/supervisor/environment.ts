@@ -8,6 +8,8 @@ export interface TrainerFacts {
   readonly attempt: number;
   readonly resume: { readonly path: string; readonly step: number; readonly save: string } | null;
   readonly graceMs: number;
+  /** Who starts it, as others on this machine can tell whether that lives; null where nobody can. */
+  readonly supervisor: string | null;
   /** Folder of the Python package that comes with Holdfast. */
   readonly sdk: string;
 }
@@ -16,6 +18,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Read by torchrun since 2026; older ones end their workers 30 seconds after SIGTERM, whatever they are told. */
 export const TORCHRUN_TIMEOUT = 'TORCH_ELASTIC_SHUTDOWN_TIMEOUT';
+
+/** By which the next supervisor of the run knows a trainer whose own has died. */
+export const SUPERVISOR_VARIABLE = 'HOLDFAST_SUPERVISOR';
 
 /** The trainer's environment: the supervisor's own, and what is said in docs/reference/sdk-protocol.md. */
 export function trainerEnvironment(env: Environment, facts: TrainerFacts): Environment {
@@ -32,6 +37,7 @@ export function trainerEnvironment(env: Environment, facts: TrainerFacts): Envir
     HOLDFAST_RUN: facts.run,
     HOLDFAST_DIR: facts.dir,
     HOLDFAST_ATTEMPT: String(facts.attempt),
+    [SUPERVISOR_VARIABLE]: facts.supervisor ?? undefined,
     // Last, so that what the user put there is found first: a trainer needs no installation to attach.
     PYTHONPATH: env['PYTHONPATH'] ? `${env['PYTHONPATH']}:${facts.sdk}` : facts.sdk,
     [TORCHRUN_TIMEOUT]: env[TORCHRUN_TIMEOUT] ?? String(Math.ceil(facts.graceMs / 1000)),

@@ -22,6 +22,7 @@ import { leaveProvisional, writeEnd } from './last-words.ts';
 import { Life } from './life.ts';
 import type { Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
+import { endOrphans } from './orphans.ts';
 import { patience } from './patience.ts';
 import { OneSeatEach } from './sdk/one-seat-each.ts';
 import { SdkServer } from './sdk/server.ts';
@@ -108,7 +109,10 @@ async function beginTogether(live: LiveOptions, signal: AbortSignal): Promise<Be
     signal,
     say: (text) => book.say(text),
   });
-  if (gang.nodeRank > 0) await book.open(begun.attempt.attempt);
+  if (gang.nodeRank > 0) {
+    await book.open(begun.attempt.attempt);
+    await endOrphans(live, signal);
+  }
   return begun;
 }
 
@@ -318,6 +322,7 @@ function startTrainer({ options, store, book, gang, restart }: LiveOptions, { at
     attempt: attempt.attempt,
     resume,
     graceMs,
+    supervisor: store.owner,
     sdk: installedFile('python'),
   };
   const command = withResumeArgument(options.command, options.resumeArgument, resume?.path ?? null);

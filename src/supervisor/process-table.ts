@@ -1,10 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 /** One living process as the kernel shows it. */
-interface LivingProcess {
+export interface LivingProcess {
   readonly pid: number;
   readonly parent: number;
   readonly session: number;
+  /** In ticks since the machine began: numbers are given again. */
+  readonly began: number;
 }
 
 /** What makes a process one of the trainer's: any of the three is enough. */
@@ -30,7 +32,7 @@ export function kinOf({ root, mark }: Kinship): readonly number[] {
   return [...kin];
 }
 
-function livingProcesses(): readonly LivingProcess[] {
+export function livingProcesses(): readonly LivingProcess[] {
   return listProc().flatMap((name) => {
     const pid = Number(name);
     return Number.isInteger(pid) ? (readStat(pid) ?? []) : [];
@@ -48,8 +50,14 @@ function listProc(): readonly string[] {
 
 /** Null for one that has ended, also when nobody has asked for its exit code yet. */
 function readStat(pid: number): LivingProcess | null {
-  const [state = 'X', parent, , session] = statFields(pid);
-  return 'ZX'.includes(state) ? null : { pid, parent: Number(parent), session: Number(session) };
+  const fields = statFields(pid);
+  const [state = 'X', parent, , session] = fields;
+  return 'ZX'.includes(state) ? null : { pid, parent: Number(parent), session: Number(session), began: Number(fields[BEGAN_FIELD]) };
+}
+
+/** Whether this is still the process that was seen, and lives. */
+export function isStill({ pid, began }: LivingProcess): boolean {
+  return readStat(pid)?.began === began;
 }
 
 /** From the state on, the third field of the kernel's manual; none for a process that is gone. */
@@ -63,6 +71,8 @@ function statFields(pid: number): readonly string[] {
   }
 }
 
+/** When a process began, the 22nd field of the kernel's manual. */
+const BEGAN_FIELD = 22 - 3;
 /** What a process that is ending will be waited for with, the 52nd field of the kernel's manual. */
 const STATUS_FIELD = 52 - 3;
 
@@ -76,10 +86,23 @@ export function dyingSignal(pid: number): number | null {
 }
 
 function hasMark(pid: number, mark: string): boolean {
+  return environmentOf(pid).includes(mark);
+}
+
+/** What a process was started with, `NAME=value` each; nothing where it has just ended, belongs to somebody else, or has written over it. */
+export function environmentOf(pid: number): readonly string[] {
   try {
-    return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${mark}\0`);
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
   } catch {
-    // It has just ended, or belongs to somebody else.
+    return [];
+  }
+}
+
+/** Whether a process runs as the user that this one runs as. */
+export function isOwn(pid: number): boolean {
+  try {
+    return statSync(`/proc/${pid}`).uid === process.geteuid?.();
+  } catch {
     return false;
   }
 }
