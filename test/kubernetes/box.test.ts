@@ -13,10 +13,13 @@ import {
   claimPlace,
   clustersElsewhere,
   keptClusters,
+  ownClusters,
+  promisedInotify,
   recordHolder,
   removeCluster,
   removeLeftovers,
   removeOwnAtOnce,
+  settle,
 } from './cluster/leftovers.ts';
 import { prepareNetwork } from './cluster/network.ts';
 import { type OwnCache, ownCache } from './cluster/own-cache.ts';
@@ -193,6 +196,16 @@ describe.skipIf(reason !== null)(`a box${reason === null ? '' : ` (skipped: ${re
     const place = claimPlace({ isKept: false });
     writeFileSync(join(place.folder, 'record.json'), JSON.stringify(record));
     expect(await removeLeftovers()).toEqual(isRemoved ? [place.id] : []);
+  });
+
+  it('that was claimed first is promised what it will take until it is whole, and waits for nobody after it', () => {
+    const claims = [claimPlace({ isKept: false, inotify: 14 }), claimPlace({ isKept: true, inotify: 14 })] as const;
+    expect(ownClusters()).toHaveLength(2);
+    // Both may have been claimed in the same millisecond.
+    const [first, second] = promisedInotify(claims[0]) === 0 ? claims : [claims[1], claims[0]];
+    expect([promisedInotify(first), promisedInotify(second)]).toEqual([0, 14]);
+    settle(first);
+    expect(promisedInotify(second)).toBe(0);
   });
 
   it('goes with the cache of a test that failed before it took it down, and so does one of another session', async () => {

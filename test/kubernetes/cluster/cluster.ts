@@ -6,8 +6,8 @@ import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { type Facility, cacheFolder, findFacility, whyNoLoopDevice } from './facility.ts';
 import { fillBaseImage, writeImage } from './image.ts';
 import { inParallel } from './in-parallel.ts';
-import { inotifyNow, whyInotifyIsShort } from './inotify.ts';
-import { cgroupOf, claimPlace, recordHolder, removeCluster, removeLeftovers, settle } from './leftovers.ts';
+import { inotifyFor, inotifyNow, whenInotifyIsFree, whyInotifyIsShort } from './inotify.ts';
+import { cgroupOf, claimPlace, promisedInotify, recordHolder, removeCluster, removeLeftovers, settle } from './leftovers.ts';
 import { MOST_NODES, nodeIp, prepareNetwork } from './network.ts';
 import { type ClusterNode, startNode, whenReady } from './node.ts';
 import type { ClusterOptions, ImageSource } from './options.ts';
@@ -49,8 +49,9 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   await removeLeftovers();
   const short = whyRoomIsShort(roomAt(cacheFolder()), nodes.length) ?? whyNoLoopDevice();
   if (short !== null) throw new Error(short);
-  const place = claimPlace({ isKept: options.isKept ?? false });
+  const place = claimPlace({ isKept: options.isKept ?? false, inotify: inotifyFor(nodes.length) });
   try {
+    await whenInotifyIsFree(nodes.length, { promised: () => promisedInotify(place), signal: options.signal });
     return await startIn(place, facility, { ...options, nodes });
   } catch (thrown) {
     // Before they are given back.

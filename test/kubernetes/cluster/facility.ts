@@ -26,9 +26,9 @@ export function cacheFolder(): string {
   return process.env['HOLDFAST_CACHE'] ?? join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'holdfast');
 }
 
-/** Builds what is not there yet, which takes minutes; what it says goes to standard error. Says why not when it cannot, else null. */
-export async function buildFacility(): Promise<string | null> {
-  const reason = await prepare([SETUP]);
+/** Builds what is not there yet, which takes minutes; what it says goes to standard error. Says why not when it cannot, else null. Throws when it is called off. */
+export async function buildFacility(signal?: AbortSignal): Promise<string | null> {
+  const reason = await prepare([SETUP], signal);
   return reason === null ? null : `Kubernetes could not be built: ${reason}`;
 }
 

@@ -1,9 +1,21 @@
+import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { SYSTEM_PATH } from './facility.ts';
+import { eventually } from './wait.ts';
 
 const LIMIT = '/proc/sys/fs/inotify/max_user_instances';
-/** Fewer left than a kubelet and its containerd take: whoever starts then meets the end of them. */
-const PER_NODE = 6;
+/** What the daemons of a control plane take, and what a kubelet and its containerd do. */
+const [PER_CLUSTER, PER_NODE] = [2, 6];
+/** The number of inotify_init1, by architecture. */
+const MAKE_INSTANCE: Readonly<Record<string, number>> = { x64: 294, arm64: 26 };
+/** Makes as many as it can, up to so many, says how many it were, and gives them back by its end. */
+const TRY = 'my ($call, $most) = @ARGV; my $made = 0; $made++ while $made < $most && syscall($call + 0, 0) >= 0; print $made';
+/** Another suite with a large cluster may be in its midst. */
+const [PATIENCE_MS, PAUSE_MS] = [10 * 60_000, 1000];
+const WAY_OUT = 'end another cluster, or raise the limit with `sysctl fs.inotify.max_user_instances=512`';
+const run = promisify(execFile);
 
 /** The kernel grants every user so many instances of inotify, on the whole machine. */
 interface Inotify {
@@ -25,8 +37,59 @@ export function whyInotifyIsShort({ limit, used }: Inotify): string | null {
   if (limit - used >= PER_NODE) return null;
   return (
     `this machine grants a user ${limit} instances of inotify, and ${used} are in use, so daemons of a cluster may fail with "too many open files": ` +
-    'end another cluster, or raise the limit with `sysctl fs.inotify.max_user_instances=512`'
+    WAY_OUT
   );
+}
+
+export function inotifyFor(nodes: number): number {
+  return PER_CLUSTER + nodes * PER_NODE;
+}
+
+interface InotifyWait {
+  /** What others who came before will still take. */
+  readonly promised: () => number;
+  readonly look?: () => Inotify;
+  /** How many of so many can be had. */
+  readonly make?: (most: number) => Promise<number>;
+  readonly tell?: (text: string) => void;
+  readonly signal?: AbortSignal | undefined;
+  readonly patienceMs?: number;
+  readonly pauseMs?: number;
+}
+
+/**
+ * Waits until there are enough for a cluster of so many nodes, and says what for: daemons that get none fail later, and say little. What can be seen may be too
+ * few (other containers have theirs), so it is tried: but only where enough are seen, and never those that others wait for, who would fail meanwhile.
+ */
+export async function whenInotifyIsFree(nodes: number, wait: InotifyWait): Promise<void> {
+  const { promised, look = inotifyNow, make = makeInotify, tell = (text) => void process.stderr.write(text) } = wait;
+  const { limit } = look();
+  const needed = inotifyFor(nodes);
+  const who = `a cluster of ${nodes === 1 ? '1 node' : `${nodes} nodes`}`;
+  if (needed > limit) throw new Error(`${who} needs ${needed} instances of inotify, and this machine grants a user ${limit}: ${WAY_OUT}`);
+  const rule = `${needed} instances of inotify for ${who}, of the ${limit} that this machine grants a user`;
+  let isTold = false;
+  const isEnough = async (): Promise<true | null> => {
+    const isSeen = limit - look().used >= needed + promised();
+    if (isSeen && (await make(needed)) >= needed) return true;
+    if (!isTold) tell(`waiting for ${rule}: others have them …\n`);
+    isTold = true;
+    return null;
+  };
+  const { signal, patienceMs = PATIENCE_MS, pauseMs = PAUSE_MS } = wait;
+  await eventually(`${rule} (${WAY_OUT}),`, isEnough, { signal, patienceMs, pauseMs });
+}
+
+/** How many of so many can be had at this moment; all of them where it cannot be tried. */
+export async function makeInotify(most: number): Promise<number> {
+  const call = MAKE_INSTANCE[process.arch];
+  if (call === undefined) return most;
+  try {
+    const { stdout } = await run('perl', ['-e', TRY, String(call), String(most)], { env: { PATH: SYSTEM_PATH } });
+    return Number(stdout);
+  } catch {
+    return most;
+  }
 }
 
 function instancesOf(pid: string): number {

@@ -6,6 +6,7 @@ const PATIENCE_MS = 5 * 60_000;
 interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
   readonly patienceMs?: number;
+  readonly pauseMs?: number;
   /** Why it can never come true, when that is so: ends the wait at once. */
   readonly hopeless?: () => string | null;
 }
@@ -14,7 +15,7 @@ interface WaitOptions {
 export async function eventually<Answer>(
   what: string,
   ask: () => Promise<Answer | null> | Answer | null,
-  { signal, patienceMs = PATIENCE_MS, hopeless }: WaitOptions = {},
+  { signal, patienceMs = PATIENCE_MS, pauseMs = PAUSE_MS, hopeless }: WaitOptions = {},
 ): Promise<Answer> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
@@ -24,6 +25,6 @@ export async function eventually<Answer>(
     const reason = hopeless?.() ?? null;
     if (reason !== null) throw new Error(`${what} will not come: ${reason}`);
     if (performance.now() > deadline) throw new Error(`${what} did not come within ${patienceMs / 1000} s`);
-    await sleep(PAUSE_MS);
+    await sleep(pauseMs);
   }
 }
