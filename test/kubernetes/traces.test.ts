@@ -1,27 +1,61 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { whyNoCluster } from './cluster/facility.ts';
-import { isLasting } from './traces/facts.ts';
 import { inParallel } from './cluster/in-parallel.ts';
 import { play } from './traces/play.ts';
-import { contradictions } from './traces/reduce.ts';
-import { isReplayed, parseScenario, readScenario, scenarioNames } from './traces/scenario.ts';
+import { contradictions, mustBeSeen } from './traces/reduce.ts';
+import { deedsOf, isReplayed, parseScenario, readScenario, scenarioNames } from './traces/scenario.ts';
 import { commitHash, sliceBy } from './traces/slice.ts';
 import { SPARE_NODES, type Stage, startStage } from './traces/stage.ts';
-import { storedTrace } from './traces/store.ts';
+import { type StoredTrace, recordedNames, storedTrace } from './traces/store.ts';
 import { pageWithUnplayed, readPage } from './traces/unplayed.ts';
 
 const reason = whyNoCluster();
 /** So many are played, others for every commit; of those with a node of their own so many as there are nodes for. */
 const [PLAYED, PLAYED_ON_OWN_NODES] = [6, SPARE_NODES];
 
-it('every scenario can be read, and was recorded at least five times on the same Kubernetes', () => {
-  const stored = scenarioNames().map((name) => [readScenario(name).title, storedTrace(name)] as const);
-  for (const [title, trace] of stored) {
-    expect(trace?.title).toBe(title);
-    expect(trace?.plays).toBeGreaterThanOrEqual(5);
-    expect(trace?.recordedOn).toEqual(stored[0]?.[1]?.recordedOn);
-    expect(trace?.recordedAt).toMatch(/^\d{4}-\d\d-\d\d$/);
-  }
+describe('every scenario can be read, and was recorded', () => {
+  const scenarios = scenarioNames().map(readScenario);
+  const traceOf = (name: string): StoredTrace => {
+    const trace = storedTrace(name);
+    if (trace === null) throw new Error(`${name} was never recorded`);
+    return trace;
+  };
+
+  it('and nothing else was', () => {
+    expect(scenarios.length).toBeGreaterThan(0);
+    expect(recordedNames()).toEqual(scenarioNames());
+  });
+
+  it.each(scenarios)('as it is now, five times or more, on the same Kubernetes as all others: $name', (scenario) => {
+    const trace = traceOf(scenario.name);
+    expect(trace.plays).toBeGreaterThanOrEqual(5);
+    expect(trace.recordedOn).toEqual(traceOf(scenarioNames()[0] ?? '').recordedOn);
+    expect(trace.recordedAt).toMatch(/^\d{4}-\d\d-\d\d$/);
+    const { title, order, seconds } = scenario;
+    expect({
+      ...trace,
+      seconds: trace.seconds.map(({ from, to, promised }) => [from, to, ...(promised === undefined ? [] : [promised])]),
+    }).toMatchObject({
+      title,
+      deeds: deedsOf(scenario),
+      order,
+      seconds,
+    });
+  });
+
+  it.each(scenarios)('with all that it waits for and names in every play: $name', ({ name, steps, until, order, seconds }) => {
+    const { always, sometimes } = traceOf(name);
+    const whens = steps.flatMap(({ when }) => when ?? []);
+    const named = [
+      ...whens,
+      ...until.filter((fact) => typeof fact === 'string'),
+      ...order.flat(),
+      ...seconds.flatMap(([from, to]) => [from, to]),
+    ];
+    expect(named.filter((fact) => !always.includes(fact))).toEqual([]);
+    const oneOf = until.filter((fact) => typeof fact !== 'string');
+    expect(oneOf.filter((facts) => !facts.some((fact) => always.includes(fact) || sometimes.includes(fact)))).toEqual([]);
+  });
 });
 
 it('the list of what no test plays names all of them, and why, and when they were recorded; `npm run traces:record -- --list` writes it', () => {
@@ -46,18 +80,20 @@ describe.skipIf(reason !== null)(`the stored traces${reason === null ? '' : ` (s
     await stage?.[Symbol.asyncDispose]();
   });
 
-  it('are what a real Kubernetes still does', async () => {
-    const replayed = scenarioNames().map(readScenario).filter(isReplayed);
-    const chosen = (isOwn: boolean, count: number): readonly string[] => {
-      const names = replayed.filter(({ ownNode }) => ownNode === isOwn).map(({ name }) => name);
-      return sliceBy(commitHash(), names, count);
-    };
-    const names = [...chosen(true, PLAYED_ON_OWN_NODES), ...chosen(false, PLAYED)];
+  const replayed = scenarioNames().map(readScenario).filter(isReplayed);
+  const chosen = (isOwn: boolean, count: number): readonly string[] => {
+    const names = replayed.filter(({ ownNode }) => ownNode === isOwn).map(({ name }) => name);
+    return sliceBy(commitHash(), names, count);
+  };
+  const names = [...chosen(true, PLAYED_ON_OWN_NODES), ...chosen(false, PLAYED)];
+
+  it(`are what a real Kubernetes still does: ${names.join(', ')}`, async () => {
+    expect(names).toHaveLength(PLAYED + PLAYED_ON_OWN_NODES);
     await inParallel(names, names.length, async (name) => {
       const trace = storedTrace(name);
       if (trace === null) throw new Error(`${name} was never recorded`);
       // Whoever looks too early sees too little: all that always happens for good is waited for.
-      const played = await play(stage, readScenario(name), { namespace: name, alsoUntil: trace.always.filter(isLasting) });
+      const played = await play(stage, readScenario(name), { namespace: name, alsoUntil: mustBeSeen(trace) });
       // What no list has is not asked for here: it may be a race that no stored play had. `traces:record -- --check` tells it.
       expect(contradictions(trace, played), name).toEqual([]);
     });

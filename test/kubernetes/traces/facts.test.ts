@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Change, Roles, factsOf, isLasting } from './facts.ts';
+import { type Change, Roles, factsOf, growing, highestCounts, isLasting } from './facts.ts';
 
 const change = (kind: string, uid: string, rest: Partial<Change['object']> = {}): Change => ({
   type: 'MODIFIED',
@@ -95,10 +95,27 @@ it.each([
   ['node 1: gone', false],
   ['job 1: condition Complete/CompletionsReached', true],
   ['pod 2.1: gone', true],
+  ['pod 1: reason Evicted', true],
   ['pod 1: phase Running', false],
   ['job 1: active 1', false],
   ['job 1: terminating 1', false],
   ['event Pod Killing', false],
 ])('%s lasts: %s', (text, expected) => {
   expect(isLasting(text)).toBe(expected);
+});
+
+it('what failed, succeeded and was restarted is counted, and only grows', () => {
+  expect(growing('job 1: failed 12')).toEqual({ counter: 'job 1: failed', count: 12 });
+  expect(['job 1: active 1', 'job 1: failedIndexes 1', 'pod 1: phase Failed', 'kubectl 01 says: failed x'].map(growing)).toEqual([
+    null,
+    null,
+    null,
+    null,
+  ]);
+  expect(highestCounts(['job 1: failed 2', 'job 1: failed 10', 'job 1: failed 9', 'pod 1: restarted 1', 'pod 1: gone'])).toEqual(
+    new Map([
+      ['job 1: failed', 10],
+      ['pod 1: restarted', 1],
+    ]),
+  );
 });

@@ -93,8 +93,22 @@ export function isLasting(text: string): boolean {
   if (text.startsWith('kubectl ')) return true;
   return (
     !text.startsWith('node ') &&
-    /: (gone|resumed|terminating|phase (Succeeded|Failed)|(condition|exit|completedIndexes|failedIndexes) .*)$/.test(text)
+    /: (gone|resumed|terminating|phase (Succeeded|Failed)|(reason|condition|exit|completedIndexes|failedIndexes) .*)$/.test(text)
   );
+}
+
+/** What it says of a counter that only grows, or null. */
+export function growing(text: string): { readonly counter: string; readonly count: number } | null {
+  const [, counter, count] = /^(.*: (?:failed|succeeded|restarted)) (\d+)$/.exec(text) ?? [];
+  return counter === undefined ? null : { counter, count: Number(count) };
+}
+
+/** How far such counters came. */
+export function highestCounts(texts: readonly string[]): ReadonlyMap<string, number> {
+  const highest = new Map<string, number>();
+  for (const { counter, count } of texts.flatMap((text) => growing(text) ?? []))
+    highest.set(counter, Math.max(count, highest.get(counter) ?? 0));
+  return highest;
 }
 
 /** What could have been seen of these objects. */

@@ -3,17 +3,17 @@ import { buildFacility, whyNoNamespaces } from '../cluster/facility.ts';
 import { inParallel } from '../cluster/in-parallel.ts';
 import { recordedOn } from '../scenario/notes.ts';
 import { writeNotes } from './counting.ts';
-import { isLasting } from './facts.ts';
+import { makeLoad } from './load.ts';
 import { play } from './play.ts';
-import { type Played, contradictions, reduce, unheardOf } from './reduce.ts';
-import { type Scenario, readScenario, scenarioNames } from './scenario.ts';
+import { type Played, contradictions, mustBeSeen, reduce, unheardOf } from './reduce.ts';
+import { type Scenario, deedsOf, readScenario, scenarioNames } from './scenario.ts';
 import { SPARE_NODES, type Stage, startStage } from './stage.ts';
 import { storeTrace, storedTrace } from './store.ts';
 import { writePage } from './unplayed.ts';
 
 const USAGE = `npm run traces:record                          plays every scenario on a real Kubernetes and stores what they have in common
 npm run traces:record -- job-crash job-oom     only these
-npm run traces:record -- --times=10            so often each, at least 5; half of the plays have all others beside them
+npm run traces:record -- --times=10            so often each, at least 5; half of the plays on a machine whose processors are kept busy
 npm run traces:record -- --check               stores nothing, and says where plays contradict what is stored; once each, or --times;
                                                what pods and Jobs show for good and no list has is a contradiction here, though it may be a
                                                race that no stored play had: record it anew, with more --times
@@ -89,7 +89,7 @@ async function record(stage: Stage, wish: Wish, signal: AbortSignal): Promise<bo
   const on = await recordedOn(stage.cluster);
   const finish = (scenario: Scenario, plays: readonly Played[]): void => {
     if (wish.isCheck) compare(scenario.name, plays);
-    else storeTrace(scenario.name, { recordedOn: on, recordedAt: today(), ...reduce(scenario, plays) });
+    else storeTrace(scenario.name, { recordedOn: on, recordedAt: today(), deeds: deedsOf(scenario), ...reduce(scenario, plays) });
   };
   const failed = await playAll(stage, wish, { finish, signal });
   if (!wish.isCheck) writePages();
@@ -123,7 +123,8 @@ async function playAll(stage: Stage, { names, times, isCheck }: Wish, { finish, 
     if (failed.has(name)) return;
     try {
       // Whoever looks too early sees too little.
-      const alsoUntil = isCheck ? (storedTrace(name)?.always ?? []).filter(isLasting) : [];
+      const stored = isCheck ? storedTrace(name) : null;
+      const alsoUntil = stored === null ? [] : mustBeSeen(stored);
       const played = await play(stage, scenario, { namespace: `${name}-${time}`, alsoUntil, signal });
       const own = [...(plays.get(name) ?? []), played];
       plays.set(name, own);
@@ -144,6 +145,7 @@ async function playAll(stage: Stage, { names, times, isCheck }: Wish, { finish, 
   };
   const half = Math.floor(times / 2);
   await playTimes(1, half, QUIET);
+  await using _load = isCheck ? null : makeLoad();
   await playTimes(half + 1, times, BUSY);
   return failed;
 }

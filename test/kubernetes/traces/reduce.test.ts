@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Played, contradictions, reduce, unheardOf } from './reduce.ts';
+import { type Played, contradictions, mustBeSeen, reduce, unheardOf } from './reduce.ts';
 
 const fact = (text: string, revision: number): Played['facts'][number] => ({ text, revision, seconds: revision / 2 });
 const played = (...texts: readonly string[]): Played => {
@@ -84,4 +84,24 @@ it('what a play shows for good and no list has is unheard of; what passes, or st
     ofPodsAndJobs: ['pod 1: exit 137 Error'],
     others: ['kubectl 01 says: done', 'pod 2: gone'],
   });
+});
+
+it('how far a Job has counted belongs to its trace: less, more, and what an ended one never reached contradict', () => {
+  const ended = ['job 1: failed 1', 'job 1: failed 2', 'job 1: succeeded 1', 'job 1: condition Complete'];
+  const trace = reduce(NOTHING_NAMED, [played(...ended), played(...ended)]);
+  expect(mustBeSeen(trace)).toEqual(['job 1: condition Complete', 'job 1: failed 2', 'job 1: succeeded 1']);
+  expect(trace.never).toEqual(expect.arrayContaining(['job 1: failed 3', 'job 1: succeeded 2']));
+  // Two at once: nobody saw the first alone.
+  expect(contradictions(trace, played('job 1: failed 2', 'job 1: succeeded 1', 'job 1: condition Complete'))).toEqual([]);
+  expect(contradictions(trace, played('job 1: failed 1', 'job 1: succeeded 1', 'job 1: condition Complete'))).toEqual([
+    'always, and not now: job 1: failed 2',
+  ]);
+  expect(contradictions(trace, played(...ended, 'job 1: failed 3'))).toEqual(['never, and now: job 1: failed 3']);
+});
+
+it('of a Job that goes on, more failures than were seen are unheard of, and no contradiction; where they differed between plays, none is waited for', () => {
+  const trace = reduce(NOTHING_NAMED, [played('job 1: failed 1'), played('job 1: failed 1', 'job 1: failed 2')]);
+  expect(mustBeSeen(trace)).toEqual([]);
+  expect(contradictions(trace, played('job 1: failed 3'))).toEqual([]);
+  expect(unheardOf(trace, played('job 1: failed 2', 'job 1: failed 3'))).toEqual({ ofPodsAndJobs: ['job 1: failed 3'], others: [] });
 });

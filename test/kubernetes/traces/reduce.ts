@@ -1,4 +1,4 @@
-import { type Fact, isLasting, vocabularyOf } from './facts.ts';
+import { type Fact, growing, highestCounts, isLasting, vocabularyOf } from './facts.ts';
 
 /** What came of one play. */
 export interface Played {
@@ -61,7 +61,7 @@ export function reduce({ title, order, seconds }: Named, plays: readonly Played[
     plays: plays.length,
     always: all.filter(isAlways),
     sometimes: all.filter((text) => !isAlways(text)),
-    never: vocabulary.filter((text) => !all.includes(text)).sort(),
+    never: [...vocabulary.filter((text) => !all.includes(text)), ...countsNeverReached(all, all.filter(isAlways))].sort(),
     order,
     seconds: seconds.map(([from, to, promised]) => {
       const each = plays.map(({ facts }) => find(facts, to).seconds - find(facts, from).seconds);
@@ -71,12 +71,32 @@ export function reduce({ title, order, seconds }: Named, plays: readonly Played[
   };
 }
 
+/** What every play shows if it is watched for long enough: what stays true, and how far a counter that only grows came, where it never came further. */
+export function mustBeSeen({ always, sometimes }: Pick<Trace, 'always' | 'sometimes'>): readonly string[] {
+  const highest = highestCounts([...always, ...sometimes]);
+  return always.filter((text) => {
+    const grown = growing(text);
+    return grown === null ? isLasting(text) : highest.get(grown.counter) === grown.count;
+  });
+}
+
+/** One more than the Jobs that have ended ever counted. Where none was counted at all, the vocabulary has it. */
+function countsNeverReached(all: readonly string[], always: readonly string[]): readonly string[] {
+  const hasEnded = (counter: string): boolean => {
+    const [job = ''] = /^job [^:]*(?=: )/.exec(counter) ?? [];
+    return ['Complete', 'Failed'].some((type) => always.includes(`${job}: condition ${type}`));
+  };
+  return [...highestCounts(all)].filter(([counter]) => hasEnded(counter)).map(([counter, count]) => `${counter} ${count + 1}`);
+}
+
 /** In what a play is otherwise than the trace says: what always happened for good and did not, what never did and does, and what came out of turn or too soon. */
 export function contradictions(trace: Trace, { facts }: Played): readonly string[] {
   const seen = new Set(facts.map(({ text }) => text));
   const disordered = trace.order.filter(([first, second]) => seen.has(first) && seen.has(second) && !isInOrder([first, second], facts));
   return [
-    ...trace.always.filter((text) => isLasting(text) && !seen.has(text)).map((text) => `always, and not now: ${text}`),
+    ...mustBeSeen(trace)
+      .filter((text) => !seen.has(text))
+      .map((text) => `always, and not now: ${text}`),
     ...trace.never.filter((text) => seen.has(text)).map((text) => `never, and now: ${text}`),
     ...disordered.map(([first, second]) => `not in order: ${first}; ${second}`),
     ...trace.seconds.flatMap(({ from, to, promised }) => tooSoon([from, to, promised], facts) ?? []),
@@ -93,7 +113,12 @@ interface UnheardOf {
 
 export function unheardOf({ always, sometimes, never }: Trace, { facts, over }: Played): UnheardOf {
   const known = new Set([...always, ...sometimes, ...never]);
-  const unknown = facts.filter(({ text }) => isLasting(text) && !known.has(text));
+  const highest = highestCounts([...always, ...sometimes]);
+  const isFurther = (text: string): boolean => {
+    const grown = growing(text);
+    return grown !== null && grown.count > (highest.get(grown.counter) ?? 0);
+  };
+  const unknown = facts.filter(({ text }) => (isLasting(text) || isFurther(text)) && !known.has(text));
   const isClosed = ({ text, seconds }: Fact): boolean => /^(pod|job) /.test(text) && seconds <= over;
   const textsOf = (some: readonly Fact[]): readonly string[] => some.map(({ text }) => text);
   return {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parse } from 'yaml';
@@ -102,6 +103,11 @@ function refuseUnknown(name: string, written: Written): void {
   if (unknown.length > 0) throw new Error(`${name}: not known: ${unknown.join(', ')}`);
   const deed = steps.find(({ node }) => node !== undefined && !NODE_DEEDS.includes(node))?.node;
   if (deed !== undefined) throw new Error(`${name}: ${deed}: what is done to a node is one of ${NODE_DEEDS.join(', ')}`);
+}
+
+/** What is done, in short: a trace of something else is no trace of it. */
+export function deedsOf({ objects, steps, ownNode }: Scenario): string {
+  return createHash('sha256').update(JSON.stringify({ objects, steps, ownNode })).digest('hex').slice(0, 12);
 }
 
 /** Whether a test may play it again: it is short, and what is said of it holds every time. */

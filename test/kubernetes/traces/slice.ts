@@ -7,10 +7,10 @@ export function sliceBy(key: string, names: readonly string[], count: number): r
   return names.toSorted((first, second) => (rank(first) < rank(second) ? -1 : 1)).slice(0, count);
 }
 
-/** The commit that is checked out; where there is none, always the same word. */
+/** The commit that is checked out, whoever owns the checkout; where there is none, always the same word. */
 export function commitHash(): string {
   try {
-    const output = execFileSync('git', ['rev-parse', 'HEAD'], {
+    const output = execFileSync('git', ['-c', 'safe.directory=*', 'rev-parse', 'HEAD'], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
       cwd: import.meta.dirname,

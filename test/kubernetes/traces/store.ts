@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { RecordedOn } from '../scenario/notes.ts';
 import type { Trace } from './reduce.ts';
 
@@ -10,6 +10,8 @@ export interface StoredTrace extends Trace {
   readonly recordedOn: RecordedOn;
   /** The day, as `2026-11-16`. */
   readonly recordedAt: string;
+  /** What was done, as `deedsOf` has it. */
+  readonly deeds: string;
 }
 
 export function storeTrace(name: string, trace: StoredTrace): void {
@@ -20,4 +22,10 @@ export function storeTrace(name: string, trace: StoredTrace): void {
 export function storedTrace(name: string): StoredTrace | null {
   const path = join(FOLDER, `${name}.json`);
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as StoredTrace) : null;
+}
+
+export function recordedNames(): string[] {
+  return readdirSync(FOLDER)
+    .map((name) => basename(name, '.json'))
+    .sort();
 }
