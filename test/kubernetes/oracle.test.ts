@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CHECKS, LONG_RUN, sliceOf } from './oracle/checks.ts';
-import { askOracle, whyNoOracle } from './oracle/oracle.ts';
+import { whyNoOracle } from './oracle/oracle.ts';
 import { runCheck } from './oracle/run-checks.ts';
 import { commitHash } from './traces/slice.ts';
 
@@ -17,14 +17,4 @@ describe.skipIf(reason !== null)(`Kubernetes’ own code${reason === null ? '' :
       expect(cases).toBe(SLICE.count);
     },
   );
-
-  it('refuses what it cannot read, and goes on', async () => {
-    const answers = await askOracle([
-      { schedule: { nodes: 7 } },
-      {},
-      { evict: { signal: 'smell' } },
-      { evict: { signal: 'memory', pods: [], stats: {} } },
-    ]);
-    expect(answers.map((answer) => Object.keys(answer as object))).toEqual([['error'], ['error'], ['error'], ['order']]);
-  });
 });

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds Kubernetes, etcd and CoreDNS from their Go modules and unpacks Debian's containerd, runc, CNI plugins and static busybox, once, into a cache
 # folder named for the hash of what is built; prints the folder. Nothing is installed on the system. With `--find` nothing is built: it only says
-# where the finished folder is. What is missing is named on standard error, with exit code 1.
+# where the finished folder is, and with `--find oracle` where the program is that answers for Kubernetes' own code. That one has a hash of its own: to
+# change it does not mean to build the cluster's programs again. What is missing is named on standard error, with exit code 1.
 # Cold it takes minutes on two idle cores and about 3 GiB of Go's own caches; a build that was killed goes on where it was.
 set -euo pipefail
 
@@ -9,8 +10,13 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 cache="${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast}"
 packages=(containerd runc containernetworking-plugins busybox-static)
 
+# folders and files, and what of them does not count
+sources() {
+  find "$@" -type f \( -name '*.go' -o -name '*.s' -o -name 'go.*' \) -print0 | LC_ALL=C sort --zero-terminated | xargs -0 sha256sum | sed "s|$here/||"
+}
+
 inputs() {
-  find "$here/go" "$here/go-etcd" "$here/go-coredns" -type f \( -name '*.go' -o -name '*.s' -o -name 'go.*' \) -print0 | LC_ALL=C sort --zero-terminated | xargs -0 sha256sum | sed "s|$here/||"
+  sources "$here/go" "$here/go-etcd" "$here/go-coredns" -not -path "$here/go/oracle/*"
   printf '%s\n' "${packages[@]}"
 }
 
@@ -41,7 +47,8 @@ build() {
 }
 
 folder="$cache/kubernetes-$(inputs | sha256sum | cut -c1-12)"
-is_complete() { [[ -e $folder/complete && -e $folder/packages/complete ]]; }
+oracle="oracle-$(sources "$here/go/oracle" "$here"/go/go.{mod,sum} | sha256sum | cut -c1-12)"
+is_complete() { [[ -e $folder/complete && -e $folder/packages/complete && -x $folder/bin/$oracle ]]; }
 
 if [[ ${1:-} == --find ]] && ! is_complete; then
   printf 'Kubernetes is not built yet: test/kubernetes/setup.sh builds it\n' >&2
@@ -67,9 +74,10 @@ if ! is_complete; then
   stamp="-s -w"
   for pair in "gitVersion=$version" "gitMajor=$major" "gitMinor=$minor"; do stamp+=" -X k8s.io/component-base/version.$pair"; done
   build go-etcd . etcd
-  for program in pause logind kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl oracle; do build go "./$program" "$program"; done
+  for program in pause logind kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl; do build go "./$program" "$program"; done
+  build go ./oracle "$oracle"
   build go-coredns . coredns
   printf '%s\n' "$version" > "$folder/version"
   touch "$folder/complete"
 fi
-printf '%s\n' "$folder"
+if [[ ${2:-} == oracle ]]; then printf '%s\n' "$folder/bin/$oracle"; else printf '%s\n' "$folder"; fi

@@ -2,7 +2,7 @@ import type { Rng } from '../../../src/core/rng.ts';
 
 /** One random case: what is asked, and what to say of the answers. */
 export interface Case {
-  readonly questions: readonly unknown[];
+  readonly questions: readonly object[];
   /** What the real code does otherwise than we believe; empty when it agrees. */
   disagreements(answers: readonly unknown[]): readonly string[];
   /** What came of it, in a word: a run tells how many there were of each. */

@@ -1,5 +1,6 @@
 import type { Rng } from '../../../src/core/rng.ts';
 import { type Case, type OracleCheck, canonical, maybe, refusal, several, shuffled } from './check.ts';
+import { MIB } from './scheduling.ts';
 
 type Signal = 'memory' | 'pid' | 'disk' | 'inodes';
 
@@ -7,7 +8,6 @@ const SIGNALS: readonly Signal[] = ['memory', 'pid', 'disk', 'inodes'];
 /** What counts by the layout of a node's disks. */
 const LAYOUTS = [['root', 'logs', 'localVolumeSource'], ['logs', 'localVolumeSource'], ['root']] as const;
 const PRIORITIES = [undefined, -5, 0, 7, 1000] as const;
-const MIB = 2 ** 20;
 
 interface Usage {
   readonly memory: number;
@@ -35,7 +35,7 @@ export const EVICT_CHECK: OracleCheck = {
     const signal = rng.pick(SIGNALS);
     const measured = rng.pick(LAYOUTS);
     const pods = several(rng.integer(1, 8), (index) => somePod(rng, `pod-${index}`));
-    const ask = (some: readonly Pod[]): unknown => ({
+    const ask = (some: readonly Pod[]): object => ({
       evict: { signal, measured, pods: some.map(podObject), stats: Object.fromEntries(some.flatMap(statsEntry)) },
     });
     return {

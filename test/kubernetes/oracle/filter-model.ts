@@ -1,4 +1,4 @@
-import type { Expression, NodeCase, PodCase, PodTerm, Resources, Spread, Taint, Toleration } from './scheduling.ts';
+import type { ClusterCase, Expression, NodeCase, PodCase, PodTerm, Resources, Spread, Taint, Toleration } from './scheduling.ts';
 
 /** What a filter says of a node, and whether the removal of pods could change it. */
 export interface FilterVerdict {
@@ -26,8 +26,31 @@ const FILTERS: readonly (readonly [plugin: string, filter: Filter])[] = [
 
 const CORDON: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
-/** What we believe the scheduler's filters say. */
-export function filtered(pod: PodCase, node: NodeCase, placement: Placement): FilterVerdict {
+/**
+ * What we believe the scheduler's filters say where nodes are promised to others: a pod must pass with those of them that are no less important than itself, as if they were there, and also
+ * without them. `pods` are those that are left when some have to go.
+ */
+export function filteredBeside(pod: PodCase, node: NodeCase, cluster: ClusterCase, pods = cluster.pods): FilterVerdict {
+  const { nodes } = cluster;
+  const ahead = cluster.nominated.filter((each) => each.node === node.name && priorityOf(each) >= priorityOf(pod));
+  const seen = looksAtNeighbours(pod, cluster) ? ahead : ahead.map((each) => ({ ...each, antiAffinity: [] }));
+  const beside = filtered(pod, node, { nodes, pods: [...pods, ...seen] });
+  return ahead.length === 0 || beside.code !== 'Success' ? beside : filtered(pod, node, { nodes, pods });
+}
+
+/** Whether neighbours are looked at in the first place: only for a pod with terms of its own, or where somebody who is there already has one against it. */
+function looksAtNeighbours(pod: PodCase, cluster: ClusterCase): boolean {
+  if (pod.affinity.length + pod.antiAffinity.length > 0) return true;
+  return cluster.pods.some((other) =>
+    other.antiAffinity.some((term) => term.app === pod.app && labelOf(cluster, other, term.topologyKey) !== undefined),
+  );
+}
+
+export function priorityOf(pod: PodCase | undefined): number {
+  return pod?.priority ?? 0;
+}
+
+function filtered(pod: PodCase, node: NodeCase, placement: Placement): FilterVerdict {
   for (const [plugin, filter] of FILTERS) {
     const code = filter(pod, node, placement);
     if (code !== 'Success') return { code, plugin };
@@ -35,7 +58,7 @@ export function filtered(pod: PodCase, node: NodeCase, placement: Placement): Fi
   return { code: 'Success', plugin: '' };
 }
 
-function requestsOf({ requests, initRequests }: PodCase): Resources {
+export function requestsOf({ requests, initRequests }: PodCase): Resources {
   return {
     cpu: Math.max(requests.cpu, initRequests.cpu),
     memory: Math.max(requests.memory, initRequests.memory),
@@ -51,18 +74,19 @@ function hardTaints({ taints }: NodeCase): readonly Taint[] {
   return taints.filter(({ effect }) => effect !== 'PreferNoSchedule');
 }
 
-function tolerates(tolerations: readonly Toleration[], taint: Taint): boolean {
+export function tolerates(tolerations: readonly Toleration[], taint: Taint): boolean {
   return tolerations.some(
     ({ key, effect }) => (key === undefined || key === taint.key) && (effect === undefined || effect === taint.effect),
   );
 }
 
-function isWanted({ nodeSelector, nodeTerms }: PodCase, { labels }: NodeCase): boolean {
+export function isWanted({ nodeSelector, nodeTerms }: PodCase, { labels }: NodeCase): boolean {
   const isSelected = Object.entries(nodeSelector).every(([key, value]) => labels[key] === value);
-  return (
-    isSelected &&
-    (nodeTerms === undefined || nodeTerms.some((term) => term.every((expression) => holds(expression, labels[expression.key]))))
-  );
+  return isSelected && (nodeTerms === undefined || nodeTerms.some((term) => allHold(term, labels)));
+}
+
+export function allHold(term: readonly Expression[], labels: NodeCase['labels']): boolean {
+  return term.every((expression) => holds(expression, labels[expression.key]));
 }
 
 function holds({ operator, values }: Expression, value: string | undefined): boolean {
@@ -83,7 +107,7 @@ function holds({ operator, values }: Expression, value: string | undefined): boo
   }
 }
 
-function podsOn({ pods }: Placement, node: NodeCase): readonly PodCase[] {
+export function podsOn({ pods }: Pick<Placement, 'pods'>, node: NodeCase): readonly PodCase[] {
   return pods.filter((pod) => pod.node === node.name);
 }
 

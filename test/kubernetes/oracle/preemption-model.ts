@@ -1,4 +1,4 @@
-import { type Placement, filtered } from './filter-model.ts';
+import { filteredBeside, priorityOf } from './filter-model.ts';
 import type { BudgetCase, ClusterCase, NodeCase, PodCase } from './scheduling.ts';
 
 /** Those who would have to go from a node, the most important first, and how many budgets' wishes that would break. */
@@ -11,7 +11,7 @@ export interface Candidate {
 export function candidates(cluster: ClusterCase): ReadonlyMap<string, Candidate> {
   const found = new Map<string, Candidate>();
   for (const node of cluster.nodes) {
-    if (filtered(cluster.pod, node, cluster).code !== 'Unschedulable') continue;
+    if (filteredBeside(cluster.pod, node, cluster).code !== 'Unschedulable') continue;
     const candidate = victimsOn(node, cluster);
     if (candidate !== null) found.set(node.name, candidate);
   }
@@ -28,6 +28,11 @@ export function bestOf(found: ReadonlyMap<string, Candidate>): readonly string[]
   return left.map(([name]) => name);
 }
 
+/** Who loses the promise of a node that is now promised to somebody more important. */
+export function unpromisedOn(node: string, { pod, nominated }: ClusterCase): string[] {
+  return nominated.filter((each) => each.node === node && priorityOf(each) < priorityOf(pod)).map(({ name }) => name);
+}
+
 /** The smaller is the better, one after the other. */
 const MEASURES: readonly ((candidate: Candidate) => number)[] = [
   ({ violations }) => violations,
@@ -40,14 +45,11 @@ const MEASURES: readonly ((candidate: Candidate) => number)[] = [
   },
 ];
 
-function priorityOf(pod: PodCase | undefined): number {
-  return pod?.priority ?? 0;
-}
-
-function victimsOn(node: NodeCase, { pod, nodes, pods, budgets }: ClusterCase): Candidate | null {
+function victimsOn(node: NodeCase, cluster: ClusterCase): Candidate | null {
+  const { pod, pods, budgets } = cluster;
   const lower = pods.filter((each) => each.node === node.name && priorityOf(each) < priorityOf(pod)).sort(byImportance);
   const staying = pods.filter((each) => !lower.includes(each));
-  const fits = (some: Placement['pods']): boolean => filtered(pod, node, { nodes, pods: some }).code === 'Success';
+  const fits = (some: readonly PodCase[]): boolean => filteredBeside(pod, node, cluster, some).code === 'Success';
   if (lower.length === 0 || !fits(staying)) return null;
   const isViolating = violating(lower, budgets);
   const victims: PodCase[] = [];
@@ -59,7 +61,7 @@ function victimsOn(node: NodeCase, { pod, nodes, pods, budgets }: ClusterCase): 
 }
 
 function byImportance(first: PodCase, second: PodCase): number {
-  return priorityOf(second) - priorityOf(first) || first.startedAt - second.startedAt;
+  return priorityOf(second) - priorityOf(first) || (first.startedAt < second.startedAt ? -1 : 1);
 }
 
 /** Every budget that a pod falls under pays for it, also when another is already overdrawn. */

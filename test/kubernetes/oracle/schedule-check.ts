@@ -1,10 +1,10 @@
 import { type Case, type OracleCheck, canonical, refusal, shuffled } from './check.ts';
-import { filtered } from './filter-model.ts';
-import { bestOf, candidates } from './preemption-model.ts';
+import { filteredBeside } from './filter-model.ts';
+import { bestOf, candidates, unpromisedOn } from './preemption-model.ts';
 import { someCluster } from './scheduling-cases.ts';
-import { roomScore } from './score-model.ts';
 import { scheduleQuestion } from './scheduling-objects.ts';
 import type { ClusterCase, NodeCase } from './scheduling.ts';
+import { scoresOf } from './score-model.ts';
 
 interface Verdict {
   readonly filters: Readonly<Record<string, { readonly code: string; readonly plugin?: string; readonly reasons?: readonly string[] }>>;
@@ -13,6 +13,7 @@ interface Verdict {
     readonly code: string;
     readonly node?: string;
     readonly victims?: readonly string[];
+    readonly unpromised?: readonly string[];
     readonly candidates: Readonly<Record<string, { readonly victims: readonly string[]; readonly violations: number }>>;
   };
 }
@@ -21,7 +22,7 @@ interface Verdict {
 export const SCHEDULE_CHECK: OracleCheck = {
   name: 'scheduler',
   about:
-    'one pod and some nodes with pods on them: which filter refuses which node, the score for free room, whom a preemption would cost what, and the node it takes; the same in another order, and with more room everywhere',
+    'one pod and some nodes with pods on them, and some that are promised to others: which filter refuses which node, what every plugin gives to those that are left and the total, whom a preemption would cost what, and the node it takes; the same in another order, and with more room everywhere',
   makeCase(rng): Case {
     const cluster = someCluster(rng);
     const otherOrder = { ...cluster, nodes: shuffled(cluster.nodes, rng), pods: shuffled(cluster.pods, rng) };
@@ -33,9 +34,8 @@ export const SCHEDULE_CHECK: OracleCheck = {
         if (refusals.length > 0) return refusals.map((why) => `refused: ${why}`);
         const [real, reordered, withRoom] = answers as readonly [Verdict, Verdict, Verdict];
         return [
-          ...filterDifferences(cluster, real),
-          ...scoreDifferences(cluster, real),
-          ...(real.preemption === undefined ? [] : preemptionDifferences(cluster, real.preemption)),
+          ...differences(cluster, real),
+          ...differences(roomy, withRoom),
           ...(told(real) === told(reordered) ? [] : [`another order of the same: ${told(real)} or ${told(reordered)}`]),
           ...lostByRoom(real, withRoom),
         ];
@@ -49,9 +49,17 @@ export const SCHEDULE_CHECK: OracleCheck = {
   },
 };
 
-function filterDifferences({ pod, nodes, pods }: ClusterCase, { filters }: Verdict): readonly string[] {
-  return nodes.flatMap((node) => {
-    const believed = filtered(pod, node, { nodes, pods });
+function differences(cluster: ClusterCase, real: Verdict): readonly string[] {
+  return [
+    ...filterDifferences(cluster, real),
+    ...scoreDifferences(cluster, real),
+    ...(real.preemption === undefined ? [] : preemptionDifferences(cluster, real.preemption)),
+  ];
+}
+
+function filterDifferences(cluster: ClusterCase, { filters }: Verdict): readonly string[] {
+  return cluster.nodes.flatMap((node) => {
+    const believed = filteredBeside(cluster.pod, node, cluster);
     const { code, plugin = '', reasons = [] } = filters[node.name] ?? { code: 'nothing' };
     const isSame = code === believed.code && plugin === believed.plugin;
     return isSame
@@ -60,12 +68,10 @@ function filterDifferences({ pod, nodes, pods }: ClusterCase, { filters }: Verdi
   });
 }
 
-function scoreDifferences({ pod, nodes, pods }: ClusterCase, { scores = {} }: Verdict): readonly string[] {
-  return nodes.flatMap((node) => {
-    const real = scores[node.name]?.['NodeResourcesFit'];
-    const believed = roomScore(pod, node, pods);
-    return real === undefined || real === believed ? [] : [`the room of ${node.name} is worth ${real}, we believed ${believed}`];
-  });
+function scoreDifferences(cluster: ClusterCase, { scores = {} }: Verdict): readonly string[] {
+  const passed = cluster.nodes.filter((node) => filteredBeside(cluster.pod, node, cluster).code === 'Success');
+  const believed = scoresOf(cluster, passed);
+  return canonical(scores) === canonical(believed) ? [] : [`the scores are ${canonical(scores)}, we believed ${canonical(believed)}`];
 }
 
 function preemptionDifferences(cluster: ClusterCase, real: NonNullable<Verdict['preemption']>): readonly string[] {
@@ -76,9 +82,13 @@ function preemptionDifferences(cluster: ClusterCase, real: NonNullable<Verdict['
   if (canonical(real.candidates) !== canonical(ours)) return [`victims ${canonical(real.candidates)}, we believed ${canonical(ours)}`];
   const best = cluster.pod.isNeverPreempting ? [] : bestOf(believed);
   if (best.length === 0) return real.node === undefined ? [] : [`${real.node} is chosen, we believed in no preemption`];
-  const { node = 'none', victims = [] } = real;
+  const { node = 'none', victims = [], unpromised = [] } = real;
   const isOurs = best.includes(node) && canonical(victims) === canonical([...(ours[node]?.victims ?? [])].sort());
-  return isOurs ? [] : [`${node} is chosen, at the cost of ${victims.join(' ')}; we believed in one of ${best.join(' ')}`];
+  if (!isOurs) return [`${node} is chosen, at the cost of ${victims.join(' ')}; we believed in one of ${best.join(' ')}`];
+  const losers = unpromisedOn(node, cluster).sort();
+  return canonical(unpromised) === canonical(losers)
+    ? []
+    : [`${node} is no more promised to ${unpromised.join(' ')}, we believed ${losers.join(' ')}`];
 }
 
 /** All that does not hang on chance. */

@@ -8,8 +8,10 @@ import {
   type NodeCase,
   type PodCase,
   type PodTerm,
+  type Spread,
   type Taint,
   type Toleration,
+  type Wish,
   ZONE,
 } from './scheduling.ts';
 
@@ -18,14 +20,25 @@ const KEYS = [HOSTNAME, ZONE] as const;
 const TAINTS: readonly Taint[] = [
   { key: 'spot', effect: 'NoSchedule' },
   { key: 'maintenance', effect: 'NoExecute' },
+];
+const UNLIKED: readonly Taint[] = [
   { key: 'slow', effect: 'PreferNoSchedule' },
+  { key: 'old', effect: 'PreferNoSchedule' },
+  { key: 'spot', effect: 'PreferNoSchedule' },
 ];
 const TOLERATIONS: readonly Toleration[] = [
   { key: 'spot', operator: 'Exists' },
   { key: 'spot', operator: 'Exists', effect: 'NoExecute' },
   { key: 'maintenance', operator: 'Exists', effect: 'NoExecute' },
+  { key: 'slow', operator: 'Exists', effect: 'PreferNoSchedule' },
   { operator: 'Exists' },
 ];
+/** As pods name them, and as nodes do. */
+const IMAGES = [
+  ['train:1', 'train:1'],
+  ['registry.example/serve', 'registry.example/serve:latest'],
+  ['registry.example:5000/batch', 'registry.example:5000/batch:latest'],
+] as const;
 
 /** A small cluster, rather full, and a pod that may or may not find a place. */
 export function someCluster(rng: Rng): ClusterCase {
@@ -42,8 +55,20 @@ export function someCluster(rng: Rng): ClusterCase {
       return { ...pod, hostPort: isFree ? hostPort : undefined, node: name, startedAt: started };
     });
   });
+  const unstarted = maybe(rng, 0.2, () => rng.integer(0, pods.length - 1));
+  const promised = several(rng.next() < 0.3 ? rng.integer(1, 2) : 0, (index) => ({
+    ...somePod(rng, `nominated-${index}`),
+    priority: rng.pick([undefined, 5, 50, 2000]),
+    node: rng.pick(nodes).name,
+  }));
   const budgets = several(rng.integer(0, 2), (index) => someBudget(rng, `budget-${index}`, pods));
-  return { pod: { ...somePod(rng, 'wanted'), priority: rng.pick([undefined, 5, 50, 1000]) }, nodes, pods, budgets };
+  return {
+    pod: { ...somePod(rng, 'wanted'), priority: rng.pick([undefined, 5, 50, 1000]) },
+    nodes,
+    pods: pods.map((pod, index) => (index === unstarted ? { ...pod, startedAt: Number.POSITIVE_INFINITY } : pod)),
+    nominated: promised,
+    budgets,
+  };
 }
 
 function someNode(rng: Rng, name: string): NodeCase {
@@ -62,8 +87,9 @@ function someNode(rng: Rng, name: string): NodeCase {
       pods: rng.integer(2, 6),
     },
     labels,
-    taints: TAINTS.filter(() => rng.next() < 0.12),
+    taints: [...TAINTS.filter(() => rng.next() < 0.12), ...UNLIKED.filter(() => rng.next() < 0.3)],
     isCordoned: rng.next() < 0.08,
+    images: new Map(IMAGES.filter(() => rng.next() < 0.5).map(([, image]) => [image, rng.integer(1, 1500)])),
   };
 }
 
@@ -73,28 +99,39 @@ function somePod(rng: Rng, name: string): PodCase {
     memory: rng.integer(0, 6) * 512,
     gpu: rng.pick([0, 0, 0, 1, 2]),
   });
-  const terms = (chance: number): PodTerm[] => several(rng.next() < chance ? rng.integer(1, 2) : 0, () => someTerm(rng));
+  const some = <Item>(chance: number, make: () => Item): Item[] => several(rng.next() < chance ? rng.integer(1, 2) : 0, make);
+  const wish = <What>(what: What): Wish<What> => ({ weight: rng.integer(1, 100), what });
   return {
     name,
     node: '',
     app: rng.pick(APPS),
     priority: rng.pick([undefined, 0, 10, 100]),
     startedAt: 0,
+    image: rng.pick(IMAGES)[0],
+    initImage: rng.pick(IMAGES)[0],
     requests: resources(),
     initRequests: maybe(rng, 0.2, resources) ?? { cpu: 0, memory: 0, gpu: 0 },
     hostPort: maybe(rng, 0.15, () => rng.pick([8080, 9090])),
     tolerations: TOLERATIONS.filter(() => rng.next() < 0.15),
     nodeSelector: maybe(rng, 0.15, () => ({ disk: rng.pick(['ssd', 'hdd']) })) ?? {},
     nodeTerms: maybe(rng, 0.2, () => several(rng.integer(1, 2), () => several(rng.integer(1, 2), () => someExpression(rng)))),
-    affinity: terms(0.12),
-    antiAffinity: terms(0.15),
-    spread: maybe(rng, 0.15, () => ({ ...someTerm(rng), maxSkew: rng.integer(1, 2) })),
+    nodeWishes: some(0.4, () => wish(several(rng.integer(1, 2), () => someExpression(rng)))),
+    affinity: some(0.12, () => someTerm(rng)),
+    antiAffinity: some(0.15, () => someTerm(rng)),
+    nearWishes: some(0.2, () => wish(someTerm(rng))),
+    apartWishes: some(0.2, () => wish(someTerm(rng))),
+    spread: maybe(rng, 0.15, () => someSpread(rng)),
+    spreadWishes: some(0.3, () => someSpread(rng)),
     isNeverPreempting: rng.next() < 0.1,
   };
 }
 
 function someTerm(rng: Rng): PodTerm {
   return { app: rng.pick(APPS), topologyKey: rng.pick(KEYS) };
+}
+
+function someSpread(rng: Rng): Spread {
+  return { ...someTerm(rng), maxSkew: rng.integer(1, 3) };
 }
 
 function someExpression(rng: Rng): Expression {

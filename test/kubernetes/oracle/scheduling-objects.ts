@@ -1,9 +1,28 @@
-import { type BudgetCase, type ClusterCase, GPU, type NodeCase, type PodCase, type PodTerm, type Resources } from './scheduling.ts';
+import {
+  type BudgetCase,
+  type ClusterCase,
+  type Expression,
+  GPU,
+  MIB,
+  type NodeCase,
+  type PodCase,
+  type PodTerm,
+  type Resources,
+  type Spread,
+  type Wish,
+  hasInit,
+} from './scheduling.ts';
 
 /** The question, in the objects of the API. */
-export function scheduleQuestion({ pod, nodes, pods, budgets }: ClusterCase): unknown {
+export function scheduleQuestion({ pod, nodes, pods, nominated, budgets }: ClusterCase): object {
   return {
-    schedule: { pod: podObject(pod), nodes: nodes.map(nodeObject), pods: pods.map(podObject), budgets: budgets.map(budgetObject) },
+    schedule: {
+      pod: podObject(pod, {}, {}),
+      nodes: nodes.map(nodeObject),
+      pods: pods.map((each) => podObject(each, { nodeName: each.node }, { phase: 'Running', ...startTime(each) })),
+      nominated: nominated.map((each) => podObject(each, {}, { nominatedNodeName: each.node })),
+      budgets: budgets.map(budgetObject),
+    },
   };
 }
 
@@ -15,53 +34,72 @@ function quantities({ cpu, memory, gpu }: Resources): Readonly<Record<string, st
   };
 }
 
-function nodeObject({ name, allocatable, labels, taints, isCordoned }: NodeCase): unknown {
+function startTime({ startedAt }: PodCase): object {
+  return Number.isFinite(startedAt) ? { startTime: new Date(startedAt * 1000).toISOString().replace('.000Z', 'Z') } : {};
+}
+
+function nodeObject({ name, allocatable, labels, taints, isCordoned, images }: NodeCase): unknown {
   const amounts = { ...quantities(allocatable), pods: String(allocatable.pods) };
   return {
     metadata: { name, labels },
     spec: { taints, ...(isCordoned ? { unschedulable: true } : {}) },
-    status: { allocatable: amounts, capacity: amounts },
+    status: {
+      allocatable: amounts,
+      capacity: amounts,
+      images: [...images].map(([image, size]) => ({ names: [image], sizeBytes: size * MIB })),
+    },
   };
 }
 
-function podObject(pod: PodCase): unknown {
+function podObject(pod: PodCase, place: object, status: object): unknown {
   const ports = pod.hostPort === undefined ? [] : [{ containerPort: pod.hostPort, hostPort: pod.hostPort, protocol: 'TCP' }];
-  const container = (name: string, amounts: Resources, more: object): object => ({
+  const container = (name: string, image: string, amounts: Resources, more: object): object => ({
     name,
-    image: 'x',
+    image,
     resources: { requests: quantities(amounts) },
     ...more,
   });
-  const hasInit = Object.values(pod.initRequests).some((amount) => amount > 0);
-  const spread = pod.spread === undefined ? [] : [{ ...term(pod.spread), maxSkew: pod.spread.maxSkew, whenUnsatisfiable: 'DoNotSchedule' }];
+  const spread = (whenUnsatisfiable: string, constraint: Spread): object => ({
+    ...term(constraint),
+    maxSkew: constraint.maxSkew,
+    whenUnsatisfiable,
+  });
   return {
     metadata: { name: pod.name, namespace: 'default', uid: pod.name, labels: { app: pod.app } },
     spec: {
-      ...(pod.node === '' ? {} : { nodeName: pod.node }),
+      ...place,
       ...(pod.priority === undefined ? {} : { priority: pod.priority }),
       ...(pod.isNeverPreempting ? { preemptionPolicy: 'Never' } : {}),
-      containers: [container('main', pod.requests, { ports })],
-      ...(hasInit ? { initContainers: [container('init', pod.initRequests, {})] } : {}),
+      containers: [container('main', pod.image, pod.requests, { ports })],
+      ...(hasInit(pod) ? { initContainers: [container('init', pod.initImage, pod.initRequests, {})] } : {}),
       tolerations: pod.tolerations,
       nodeSelector: pod.nodeSelector,
       affinity: affinity(pod),
-      topologySpreadConstraints: spread,
+      topologySpreadConstraints: [
+        ...(pod.spread === undefined ? [] : [spread('DoNotSchedule', pod.spread)]),
+        ...pod.spreadWishes.map((wish) => spread('ScheduleAnyway', wish)),
+      ],
     },
-    status: pod.node === '' ? {} : { phase: 'Running', startTime: new Date(pod.startedAt * 1000).toISOString().replace('.000Z', 'Z') },
+    status,
   };
 }
 
-function affinity({ nodeTerms, affinity: near, antiAffinity: apart }: PodCase): unknown {
+function affinity(pod: PodCase): unknown {
+  const { nodeTerms, nodeWishes, affinity: near, antiAffinity: apart, nearWishes, apartWishes } = pod;
+  const nodes = nodeTerms === undefined ? {} : required({ nodeSelectorTerms: nodeTerms.map(nodeTerm) });
   return {
-    ...(nodeTerms === undefined
-      ? {}
-      : { nodeAffinity: required({ nodeSelectorTerms: nodeTerms.map((matchExpressions) => ({ matchExpressions })) }) }),
-    ...(near.length === 0 ? {} : { podAffinity: required(near.map(term)) }),
-    ...(apart.length === 0 ? {} : { podAntiAffinity: required(apart.map(term)) }),
+    nodeAffinity: { ...nodes, ...preferred(nodeWishes, (what) => ({ preference: nodeTerm(what) })) },
+    podAffinity: { ...required(near.map(term)), ...preferred(nearWishes, (what) => ({ podAffinityTerm: term(what) })) },
+    podAntiAffinity: { ...required(apart.map(term)), ...preferred(apartWishes, (what) => ({ podAffinityTerm: term(what) })) },
   };
 }
 
-const required = (what: unknown): unknown => ({ requiredDuringSchedulingIgnoredDuringExecution: what });
+const required = (what: unknown): object => ({ requiredDuringSchedulingIgnoredDuringExecution: what });
+const nodeTerm = (matchExpressions: readonly Expression[]): object => ({ matchExpressions });
+
+function preferred<What>(wishes: readonly Wish<What>[], told: (what: What) => object): object {
+  return { preferredDuringSchedulingIgnoredDuringExecution: wishes.map(({ weight, what }) => ({ weight, ...told(what) })) };
+}
 
 function term({ app, topologyKey }: PodTerm): object {
   return { topologyKey, labelSelector: { matchLabels: { app } } };

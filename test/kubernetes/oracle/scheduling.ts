@@ -32,22 +32,32 @@ export interface Spread extends PodTerm {
   readonly maxSkew: number;
 }
 
+/** A wish that counts so much. */
+export interface Wish<What> {
+  readonly weight: number;
+  readonly what: What;
+}
+
 export interface NodeCase {
   readonly name: string;
   readonly allocatable: Resources & { readonly pods: number };
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
   readonly isCordoned: boolean;
+  /** MiB of each image that is there. */
+  readonly images: ReadonlyMap<string, number>;
 }
 
 export interface PodCase {
   readonly name: string;
-  /** Empty for the one that is to be placed. */
+  /** Where it runs, or what is promised to it; empty for the one that is to be placed. */
   readonly node: string;
   readonly app: string;
   readonly priority: number | undefined;
-  /** Seconds; no two are the same. */
+  /** Seconds; no two are the same. Infinity for the one, if any, that has not started. */
   readonly startedAt: number;
+  readonly image: string;
+  readonly initImage: string;
   readonly requests: Resources;
   readonly initRequests: Resources;
   readonly hostPort: number | undefined;
@@ -55,9 +65,14 @@ export interface PodCase {
   readonly nodeSelector: Readonly<Record<string, string>>;
   /** Any of these, all of the expressions in it; absent when any node will do. */
   readonly nodeTerms: readonly (readonly Expression[])[] | undefined;
+  /** All of the expressions of each. */
+  readonly nodeWishes: readonly Wish<readonly Expression[]>[];
   readonly affinity: readonly PodTerm[];
   readonly antiAffinity: readonly PodTerm[];
+  readonly nearWishes: readonly Wish<PodTerm>[];
+  readonly apartWishes: readonly Wish<PodTerm>[];
   readonly spread: Spread | undefined;
+  readonly spreadWishes: readonly Spread[];
   readonly isNeverPreempting: boolean;
 }
 
@@ -73,9 +88,17 @@ export interface ClusterCase {
   readonly pod: PodCase;
   readonly nodes: readonly NodeCase[];
   readonly pods: readonly PodCase[];
+  /** Those that wait for a node that is promised to them. */
+  readonly nominated: readonly PodCase[];
   readonly budgets: readonly BudgetCase[];
 }
 
+/** Whether there is anything to do before it starts. */
+export function hasInit({ initRequests }: PodCase): boolean {
+  return Object.values(initRequests).some((amount) => amount > 0);
+}
+
+export const MIB = 2 ** 20;
 export const GPU = 'nvidia.com/gpu';
 export const HOSTNAME = 'kubernetes.io/hostname';
 export const ZONE = 'topology.kubernetes.io/zone';

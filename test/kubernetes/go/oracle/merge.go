@@ -7,12 +7,17 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields/managedfieldstest"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
+
+// types are the schemas of Kubernetes' own kinds.
+var types = applyconfigurations.NewTypeConverter(scheme.Scheme)
 
 type mergeCase struct {
 	APIVersion string      `json:"apiVersion"`
@@ -28,12 +33,12 @@ type mergeStep struct {
 }
 
 type stepVerdict struct {
-	// The fields that others own, when it was refused for them.
+	// The fields that others own, when it was refused for them: once for each owner.
 	Conflicts []string `json:"conflicts,omitempty"`
 	Error     string   `json:"error,omitempty"`
 	// The object after the step, without the record of who owns what.
 	Object map[string]any `json:"object"`
-	// The fields that each owns, by manager and operation.
+	// The fields that each owns, by manager and operation; items of lists among them, beside what is in them.
 	Owned map[string][]string `json:"owned"`
 }
 
@@ -41,29 +46,74 @@ type mergeVerdict struct {
 	Steps []stepVerdict `json:"steps"`
 }
 
+func (asked *mergeCase) check() error {
+	group, err := schema.ParseGroupVersion(asked.APIVersion)
+	if err != nil || !scheme.Scheme.Recognizes(group.WithKind(asked.Kind)) {
+		return refused("merge.kind", asked.APIVersion+" "+asked.Kind, "apiVersion and kind must be those of an object of Kubernetes")
+	}
+	if len(asked.Steps) == 0 {
+		return refused("merge.steps", asked.Steps, "there must be one at least")
+	}
+	for index, step := range asked.Steps {
+		if err := step.check(fmt.Sprintf("merge.steps[%d]", index), asked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (step mergeStep) check(at string, asked *mergeCase) error {
+	if !slices.Contains([]string{"apply", "apply-by-force", "update"}, step.Do) {
+		return refused(at+".do", step.Do, "it must be one of apply, apply-by-force, update")
+	}
+	if step.Manager == "" {
+		return refused(at+".manager", step.Manager, "it must be a name")
+	}
+	if bad := metavalidation.ValidateFieldManager(step.Manager, field.NewPath(at, "manager")); len(bad) > 0 {
+		return bad.ToAggregate()
+	}
+	if step.Object == nil {
+		return refused(at+".object", step.Object, "it must be an object")
+	}
+	for key, must := range map[string]string{"apiVersion": asked.APIVersion, "kind": asked.Kind} {
+		if given, isGiven := step.Object[key]; isGiven && given != must {
+			return refused(at+".object."+key, given, "where it is given, it must be that of the case, "+must)
+		}
+	}
+	metadata, isGiven := step.Object["metadata"]
+	if !isGiven {
+		return nil
+	}
+	fields, isObject := metadata.(map[string]any)
+	if !isObject {
+		return refused(at+".object.metadata", metadata, "it must be an object")
+	}
+	if record, isGiven := fields["managedFields"]; isGiven {
+		return refused(at+".object.metadata.managedFields", record, "it is kept here from step to step, and cannot be given")
+	}
+	return nil
+}
+
 func merge(asked *mergeCase) (*mergeVerdict, error) {
 	group, err := schema.ParseGroupVersion(asked.APIVersion)
 	if err != nil {
 		return nil, err
 	}
-	manager := managedfieldstest.NewTestFieldManager(applyconfigurations.NewTypeConverter(scheme.Scheme), group.WithKind(asked.Kind))
+	manager := managedfieldstest.NewTestFieldManager(types, group.WithKind(asked.Kind))
 	verdict := &mergeVerdict{}
 	for _, step := range asked.Steps {
 		object := &unstructured.Unstructured{Object: step.Object}
 		object.SetAPIVersion(asked.APIVersion)
 		object.SetKind(asked.Kind)
-		var err error
-		switch step.Do {
-		case "apply", "apply-by-force":
-			err = manager.Apply(object, step.Manager, step.Do == "apply-by-force")
-		case "update":
+		var refusal error
+		if step.Do == "update" {
 			// As a client that has read the object writes it: with the record of who owns what.
 			object.SetManagedFields(manager.ManagedFields())
-			err = manager.Update(object, step.Manager)
-		default:
-			return nil, fmt.Errorf("there is no step %q", step.Do)
+			refusal = manager.Update(object, step.Manager)
+		} else {
+			refusal = manager.Apply(object, step.Manager, step.Do == "apply-by-force")
 		}
-		after, broken := stepTold(manager, err)
+		after, broken := stepTold(manager, refusal)
 		if broken != nil {
 			return nil, broken
 		}
@@ -94,7 +144,7 @@ func stepTold(manager managedfieldstest.TestFieldManager, refusal error) (stepVe
 		}
 		key := entry.Manager + "/" + string(entry.Operation)
 		verdict.Owned[key] = []string{}
-		set.Leaves().Iterate(func(path fieldpath.Path) { verdict.Owned[key] = append(verdict.Owned[key], path.String()) })
+		set.Iterate(func(path fieldpath.Path) { verdict.Owned[key] = append(verdict.Owned[key], path.String()) })
 		slices.Sort(verdict.Owned[key])
 	}
 	return verdict, nil

@@ -2,15 +2,20 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	policy "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
@@ -29,13 +34,6 @@ import (
 // leftOut are the plugins that ask about volumes and claims, which no case describes.
 var leftOut = sets.New(names.VolumeRestrictions, names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.DynamicResources)
 
-type scheduleCase struct {
-	Pod     *v1.Pod                       `json:"pod"`
-	Nodes   []*v1.Node                    `json:"nodes"`
-	Pods    []*v1.Pod                     `json:"pods"`
-	Budgets []*policy.PodDisruptionBudget `json:"budgets"`
-}
-
 type filterVerdict struct {
 	Code    string   `json:"code"`
 	Plugin  string   `json:"plugin,omitempty"`
@@ -52,12 +50,15 @@ type preemptionVerdict struct {
 	Message string   `json:"message,omitempty"`
 	Node    string   `json:"node,omitempty"`
 	Victims []string `json:"victims,omitempty"`
+	// Those that are less important and lose the promise of the node.
+	Unpromised []string `json:"unpromised,omitempty"`
 	// What a preemption would cost on each node where it would help.
 	Candidates map[string]victimsOnNode `json:"candidates"`
 }
 
 type scheduleVerdict struct {
-	Filters    map[string]filterVerdict    `json:"filters"`
+	Filters map[string]filterVerdict `json:"filters"`
+	// Of each node that passes: what every plugin gives it, normalised and weighted, and their total. A plugin that has nothing to say gives nothing to anybody.
 	Scores     map[string]map[string]int64 `json:"scores,omitempty"`
 	Preemption *preemptionVerdict          `json:"preemption,omitempty"`
 }
@@ -66,10 +67,29 @@ type scheduleVerdict struct {
 type scheduler struct {
 	framework framework.Framework
 	preemptor *defaultpreemption.DefaultPreemption
+	waiting   internalqueue.SchedulingQueue
 	snapshot  *internalcache.Snapshot
 	pods      cache.Indexer
 	budgets   cache.Indexer
+	server    *patched
 	victims   []string
+}
+
+// patched is the server that the plugins' client reaches: it knows nothing, for what they would ask of it is laid into their caches, and notes whose status they change.
+type patched struct{ names []string }
+
+func (server *patched) RoundTrip(request *http.Request) (*http.Response, error) {
+	name, isStatus := strings.CutSuffix(request.URL.Path, "/status")
+	if request.Method != http.MethodPatch || !isStatus {
+		return nil, fmt.Errorf("there is no server to %s %s", request.Method, request.URL.Path)
+	}
+	server.names = append(server.names, path.Base(name))
+	return &http.Response{
+		StatusCode: http.StatusOK,
+		Header:     http.Header{"Content-Type": {"application/json"}},
+		Body:       io.NopCloser(strings.NewReader(`{"apiVersion": "v1", "kind": "Pod"}`)),
+		Request:    request,
+	}, nil
 }
 
 func newScheduler() (*scheduler, error) {
@@ -80,18 +100,20 @@ func newScheduler() (*scheduler, error) {
 	}
 	profile := defaults.Profiles[0]
 	profile.Plugins.MultiPoint.Enabled = slices.DeleteFunc(profile.Plugins.MultiPoint.Enabled, func(plugin config.Plugin) bool { return leftOut.Has(plugin.Name) })
-	// Reaches nobody: what the plugins would ask of a server is laid into their caches.
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://localhost:1"})
+	server := &patched{}
+	client, err := kubernetes.NewForConfig(&rest.Config{Transport: server, QPS: -1})
 	if err != nil {
 		return nil, err
 	}
 	ctx := context.Background()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	snapshot := internalcache.NewEmptySnapshot()
+	// Nobody is ever taken out of it, so its order does not count.
+	waiting := internalqueue.NewSchedulingQueue(func(_, _ fwk.QueuedPodInfo) bool { return false }, factory)
 	made, err := frameworkruntime.NewFramework(ctx, plugins.NewInTreeRegistry(), &profile,
 		frameworkruntime.WithClientSet(client),
 		frameworkruntime.WithInformerFactory(factory),
-		frameworkruntime.WithPodNominator(internalqueue.NewSchedulingQueue(nil, factory)),
+		frameworkruntime.WithPodNominator(waiting),
 		frameworkruntime.WithSnapshotSharedLister(snapshot),
 		frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()),
 		frameworkruntime.WithParallelism(1),
@@ -110,6 +132,8 @@ func newScheduler() (*scheduler, error) {
 	answering := &scheduler{
 		framework: made,
 		preemptor: preemptor,
+		waiting:   waiting,
+		server:    server,
 		snapshot:  snapshot,
 		pods:      factory.Core().V1().Pods().Informer().GetIndexer(),
 		budgets:   factory.Policy().V1().PodDisruptionBudgets().Informer().GetIndexer(),
@@ -132,11 +156,15 @@ func preemptionArgs(profile config.KubeSchedulerProfile) (*config.DefaultPreempt
 
 func (s *scheduler) judge(asked *scheduleCase) (*scheduleVerdict, error) {
 	*s.snapshot = *internalcache.NewSnapshot(asked.Pods, asked.Nodes)
-	if err := s.pods.Replace(objects(append(slices.Clone(asked.Pods), asked.Pod)), ""); err != nil {
+	if err := s.pods.Replace(objects(slices.Concat(asked.Pods, asked.Nominated, []*v1.Pod{asked.Pod})), ""); err != nil {
 		return nil, err
 	}
 	if err := s.budgets.Replace(objects(asked.Budgets), ""); err != nil {
 		return nil, err
+	}
+	for _, pod := range asked.Nominated {
+		s.waiting.Add(klog.Background(), pod)
+		defer s.waiting.Delete(pod)
 	}
 	ctx, state := context.Background(), framework.NewCycleState()
 	statuses, feasible, err := s.filter(ctx, state, asked.Pod)
@@ -200,6 +228,9 @@ func (s *scheduler) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 	scores := map[string]map[string]int64{}
 	for _, node := range found {
 		scores[node.Name] = map[string]int64{"total": node.TotalScore}
+		for _, plugin := range s.framework.ListPlugins().Score.Enabled {
+			scores[node.Name][plugin.Name] = 0
+		}
 		for _, each := range node.Scores {
 			scores[node.Name][each.Name] = each.Score
 		}
@@ -223,10 +254,12 @@ func (s *scheduler) preempt(ctx context.Context, state fwk.CycleState, asked *sc
 			verdict.Candidates[candidate.Name()] = victimsOnNode{namesOf(victims.Pods), victims.NumPDBViolations}
 		}
 	}
-	s.victims = nil
+	s.victims, s.server.names = nil, nil
 	result, status := s.preemptor.PostFilter(ctx, state, asked.Pod, statuses)
 	verdict.Code, verdict.Message, verdict.Victims = status.Code().String(), status.Message(), s.victims
+	verdict.Unpromised = s.server.names
 	slices.Sort(verdict.Victims)
+	slices.Sort(verdict.Unpromised)
 	if result != nil && result.NominatingInfo != nil {
 		verdict.Node = result.NominatedNodeName
 	}
