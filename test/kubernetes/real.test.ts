@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ProcessResult, ROOT, bash, runProcess } from '../support/run-process.ts';
@@ -59,15 +59,33 @@ function folderOfBegun(cache: string, starter: ChildProcess): Promise<string> {
   return eventually('the begin of a cluster', ask, { hopeless: () => (starter.exitCode === null ? null : 'its starter has ended') });
 }
 
+/** A line that goes on beside others; it ends when it is no longer used. */
+function begun(line: string): Disposable & { readonly said: () => string; readonly ended: Promise<unknown[]> } {
+  const shell = spawn('bash', ['-c', line], { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+  let said = '';
+  shell.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const ended = once(shell, 'close');
+  const end = (): void => {
+    if (shell.exitCode === null && shell.pid !== undefined) process.kill(-shell.pid, 'SIGKILL');
+  };
+  return { said: () => said, ended, [Symbol.dispose]: end };
+}
+
+function hasCheckpoint(run: string): boolean {
+  return existsSync(run) && readdirSync(run).some((name) => name.startsWith('step-'));
+}
+
 describe.skipIf(reason !== null)(`npm run cluster:real${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   it.concurrent('leaves a cluster on which the lines that it prints run the example, which goes on elsewhere, until `down` leaves no trace', () =>
     inPlaceOfItsOwn(async ({ real }) => {
-      const { code, stdout, stderr } = await real();
+      using own = tempFolder();
+      copyFileSync(findFacility().unpacked('bin/busybox'), join(own.path, 'busybox'));
+      const { code, stdout, stderr } = await real(`--image=registry.example/own:1=${own.path}`);
       expect(code, stderr).toBe(0);
       expect(stdout).toContain(' with 2 nodes, in ');
       const folder = stdout.match(/ in (\S+)$/m)?.[1] ?? '';
       const seen = seenOf(folder);
-      const [nodes = '', apply = '', follow = '', remove = '', log = '', anew = '', ...more] = [...stdout.matchAll(/^ {4}(.*)$/gm)].map(
+      const [nodes = '', apply = '', watch = '', remove = '', log = '', anew = '', ...more] = [...stdout.matchAll(/^ {4}(.*)$/gm)].map(
         ([, line]) => String(line),
       );
       expect(more).toEqual([]);
@@ -84,17 +102,21 @@ describe.skipIf(reason !== null)(`npm run cluster:real${reason === null ? '' : `
       expect(await said(nodes)).toMatch(/^node-1 +Ready .*\nnode-2 +Ready /m);
       expect(await said(apply)).toBe('persistentvolumeclaim/runs created\njob.batch/stdlib created\n');
       expect(await said(`cd ${join(ROOT, 'examples/kubernetes')} && ${kubectl} apply -f runs.yaml`)).toContain('runs unchanged');
-      const watched = said(follow);
+      using watched = begun(watch);
       const run = String(log.split(' ').at(-1));
-      await eventually('a checkpoint', () => (existsSync(join(run, 'step-200')) ? true : null));
-      const first = await nodeOfPod();
+      const first = await eventually('a place for its pod', async () => (await nodeOfPod()) || null);
       await said(`${kubectl} cordon ${first}`);
+      await eventually('a checkpoint', () => (hasCheckpoint(run) && watched.said().includes('from step 0\n') ? true : null));
       await said(remove);
-      await watched;
-      await said(follow);
-      await said(`${kubectl} wait --for=condition=Complete --timeout=10m job/stdlib`);
+      await said(
+        `${kubectl} run own --image=registry.example/own:1 --image-pull-policy=Never --restart=Never --command -- /busybox echo mine`,
+      );
+      await said(`${kubectl} wait --for=jsonpath={.status.phase}=Succeeded --timeout=10m pod/own`);
+      expect(await said(`${kubectl} logs own`)).toBe('mine\n');
+      expect(await watched.ended).toEqual([0, null]);
+      expect(watched.said()).toMatch(/^from step 0$[^]*^from step [1-9]/m);
 
-      const whole = await said(follow);
+      const whole = await said(`${kubectl} logs job/stdlib`);
       expect(Number(whole.match(/^from step (\d+)$/m)?.[1])).toBeGreaterThan(200);
       expect(whole).toContain(await uninterrupted());
       expect(await nodeOfPod()).not.toBe(first);

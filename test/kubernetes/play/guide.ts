@@ -38,12 +38,12 @@ function example({ kubectl, runs, whyNoTrainers }: Play): readonly string[] {
   if (whyNoTrainers !== null) return [`The example cannot run on it: ${whyNoTrainers}`, ''];
   const [called, run] = [word(kubectl), word(join(runs, 'stdlib'))];
   return [
-    'All that the example needs is there. It trains for 40 s, saves every 4 s, and is watched by the second line:',
+    'All that the example needs is there. It trains for 40 s and saves every 4 s; the second line shows what it says, to its end:',
     '',
     `    ${called} apply -k ${word(join(EXAMPLES, 'kubernetes'))}`,
-    `    until ${called} logs --follow job/stdlib; do sleep 1; done`,
+    `    until ${called} wait --for=condition=Complete --timeout=3s job/stdlib 2>/dev/null; do ${called} logs --follow job/stdlib || sleep 1; done`,
     '',
-    'Delete its pod meanwhile from another terminal, or drain its node: the line above, said again, shows it go on after the last good step. What happened:',
+    'Meanwhile, from another terminal, delete its pod (or drain its node): it goes on after the last good step. The last line tells what happened:',
     '',
     `    ${called} delete pod --selector=job-name=stdlib`,
     `    ${word(join(ROOT, 'bin/holdfast'))} log ${run}`,
