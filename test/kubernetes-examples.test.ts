@@ -261,6 +261,12 @@ function withoutRuns(spec: Job['spec']): unknown {
 
 const dirOf = ({ template }: Job['spec']): string | null => optionsOf(onlyContainer(template.spec)).values.dir;
 
+it('what is published for clusters without a registry is the same for a CronJob as for a Job', () => {
+  const [ofJob, ofCronJob] = [read('local/patch.yaml'), read('local/cronjob-patch.yaml')] as readonly { readonly path: string }[][];
+  expect(ofJob?.length).toBeGreaterThan(0);
+  expect(ofCronJob).toEqual(ofJob?.map((change) => ({ ...change, path: change.path.replace('/spec/', '/spec/jobTemplate/spec/') })));
+});
+
 it('stdlib as a CronJob is its Job, with a run of its own for each, and leaves one that is late alone', () => {
   const { spec } = read('cronjob/stdlib.yaml') as CronJob;
   expect(spec.concurrencyPolicy).toBe('Forbid');

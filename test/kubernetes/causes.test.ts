@@ -2,22 +2,20 @@ import { availableParallelism } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import type { NodeOptions } from './cluster/options.ts';
-import { API_CAUSES } from './scenario/api-causes.ts';
 import { HELD_IMAGE, provideForJobs } from './scenario/example.ts';
 import { whyNoTrainers } from './scenario/host-trees.ts';
 import { type Outcome, interruptedRun } from './scenario/interrupted-run.ts';
 import { expectGrace, expectOutcome, settled } from './scenario/judgement.ts';
-import { KUBELET_CAUSES, SHUTDOWN_SECONDS } from './scenario/kubelet-causes.ts';
+import { GRANTED_SECONDS } from './scenario/kubelet-causes.ts';
 import { Lanes } from './scenario/lanes.ts';
 import { measuredGrace } from './scenario/measured-grace.ts';
 import { type Recorded, writeNotesWhenAsked } from './scenario/notes.ts';
+import { CAUSES, REJECTED } from './scenario/recorded-tables.ts';
 import { rejectedRun } from './scenario/rejected-run.ts';
 import { type Manner, ONE_POD, POOL } from './scenario/training-job.ts';
 import { uninterrupted } from './scenario/twin.ts';
 
 const reason = whyNoTrainers();
-const CAUSES = [...API_CAUSES, ...KUBELET_CAUSES];
-const REJECTED = 'its pod comes to a node under disk pressure (rejected)';
 /** As a kubelet has it by itself, and a supervisor believes it to have; images alone cause none. */
 const EVICTION = { 'nodefs.available': '10%', 'imagefs.available': '60Mi' };
 /** Causes at the same time, each with nodes of its own: they mostly wait. One processor has enough with one. */
@@ -29,7 +27,7 @@ const nodeOf = (pool: Pool, lane: number): NodeOptions => ({
   labels: { [POOL]: poolOf(pool, lane) },
   evictionHard: EVICTION,
   // Where it is waited for to the end, less than the pod's own.
-  shutdownGraceSeconds: pool === 'stubborn' ? 8 : SHUTDOWN_SECONDS,
+  shutdownGraceSeconds: pool === 'stubborn' ? 8 : GRANTED_SECONDS,
   // How full an emptyDir is: by itself a kubelet looks once a minute.
   kubelet: { ...ONE_POD, volumeStatsAggPeriod: '2s' },
 });
@@ -38,7 +36,8 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
   let cluster: Cluster;
   let twin: string;
   const lanes = new Lanes(LANES.length);
-  const recorded = new Map<string, readonly Recorded[]>();
+  /** What held. */
+  const recorded: Recorded[] = [];
 
   beforeAll(async () => {
     const nodes = LANES.flatMap((lane) =>
@@ -48,9 +47,11 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
     await provideForJobs(cluster);
   });
   afterAll(async () => {
-    const rows = [...CAUSES.map(({ title }) => title), REJECTED].flatMap((title) => recorded.get(title) ?? []);
-    await writeNotesWhenAsked('causes', rows, cluster);
-    await cluster?.[Symbol.asyncDispose]();
+    try {
+      await writeNotesWhenAsked('causes', recorded, cluster);
+    } finally {
+      await cluster?.[Symbol.asyncDispose]();
+    }
   });
 
   it.concurrent.for(CAUSES.map((cause) => [cause.title, cause] as const))(
@@ -71,12 +72,9 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
         ),
       );
       const all = [...controls, ...supervised];
-      recorded.set(
-        title,
-        all.map(([manner, outcome]) => ({ cause: title, grace, manner, outcome, isFinished: outcome.result === twin })),
-      );
       for (const [manner, outcome] of all) expectOutcome(cause, manner, outcome, twin);
       expectGrace(cause, grace);
+      for (const [manner, outcome] of all) recorded.push({ cause: title, grace, manner, outcome, isFinished: outcome.result === twin });
     },
   );
 
@@ -87,10 +85,6 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
         rejectedRun(cluster, { pool: poolOf('supervised', lane), manner: 'binary' }),
       ),
     );
-    recorded.set(REJECTED, [
-      { cause: REJECTED, manner: 'bare', outcome: bare, isFinished: bare.result === twin },
-      { cause: REJECTED, manner: 'binary', outcome: supervised, isFinished: supervised.result === twin },
-    ]);
     for (const outcome of [bare, supervised]) {
       expect(outcome).toMatchObject({
         phase: 'Failed',
@@ -103,5 +97,9 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
       expect(outcome.failures).toBeGreaterThan(0);
       expect(outcome.resumedWith).toBe(0);
     }
+    recorded.push(
+      { cause: REJECTED, manner: 'bare', outcome: bare, isFinished: bare.result === twin },
+      { cause: REJECTED, manner: 'binary', outcome: supervised, isFinished: supervised.result === twin },
+    );
   });
 });

@@ -9,6 +9,7 @@ import { GIVEN_UP, LOSS_CAUSES } from './scenario/loss-causes.ts';
 import { measuredGrace } from './scenario/measured-grace.ts';
 import { type Recorded, writeNotesWhenAsked } from './scenario/notes.ts';
 import { cordon } from './scenario/objects.ts';
+import { AWAY } from './scenario/recorded-tables.ts';
 import { ONE_POD, POOL } from './scenario/training-job.ts';
 import { uninterrupted } from './scenario/twin.ts';
 import { undisturbedRun } from './scenario/undisturbed-run.ts';
@@ -16,8 +17,6 @@ import { undisturbedRun } from './scenario/undisturbed-run.ts';
 const reason = whyNoTrainers();
 const MANNERS = 3;
 const pool = 'any';
-const AWAY = 'the kubelet is away for a while, and comes back in time';
-const TITLES = [AWAY, GIVEN_UP.title, ...LOSS_CAUSES.map(({ title }) => title)];
 /** As much disk as its pods may write to: that is asked for when they are placed. */
 const NODE: NodeOptions = { labels: { [POOL]: pool }, diskMiB: 2048, kubelet: ONE_POD };
 const REFUGE: NodeOptions = { labels: { [POOL]: pool }, diskMiB: 8192 };
@@ -50,6 +49,7 @@ describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` 
   let twin: string;
   /** Takes all that go on elsewhere; until all others hold it takes nobody. */
   let refuge: string;
+  /** What held. */
   const recorded: Recorded[] = [];
 
   beforeAll(async () => {
@@ -61,9 +61,11 @@ describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` 
     await cordon(cluster, refuge, true);
   });
   afterAll(async () => {
-    const rows = TITLES.flatMap((title) => recorded.filter(({ cause }) => cause === title));
-    await writeNotesWhenAsked('node loss', rows, cluster);
-    await cluster?.[Symbol.asyncDispose]();
+    try {
+      await writeNotesWhenAsked('node loss', recorded, cluster);
+    } finally {
+      await cluster?.[Symbol.asyncDispose]();
+    }
   });
 
   it.concurrent('a run is not disturbed by a kubelet that is away for a while', async () => {
@@ -75,8 +77,9 @@ describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` 
       ['bare', bare],
       ['binary', supervised],
     ] as const) {
-      recorded.push({ cause: AWAY, manner, outcome, isFinished: outcome.result === twin });
       expect(outcome).toMatchObject({ phase: 'Succeeded', exitCode: 0, job: 'Complete', failures: 0, nextNode: null, result: twin });
+      expect(outcome).toMatchObject({ podReason: null, disruption: null });
+      recorded.push({ cause: AWAY, manner, outcome, isFinished: outcome.result === twin });
     }
   });
 
@@ -91,10 +94,10 @@ describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` 
     for (const [manner, outcome] of [
       ['bare', bare],
       [form, supervised],
-    ] as const)
+    ] as const) {
+      expectOutcome(GIVEN_UP, manner, outcome, twin);
       recorded.push({ cause: GIVEN_UP.title, grace, manner, outcome, isFinished: outcome.result === twin });
-    expectOutcome(GIVEN_UP, 'bare', bare, twin);
-    expectOutcome(GIVEN_UP, form, supervised, twin);
+    }
   });
 
   // All at once: they mostly wait.
@@ -111,15 +114,13 @@ describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` 
     });
     const outcomes = await settled(...all);
     for (const { cause, form, bare, supervised, grace } of outcomes) {
+      expectOutcome(cause, 'bare', bare, twin);
+      expectOutcome(cause, form, supervised, twin);
+      expectGrace(cause, grace);
       recorded.push(
         { cause: cause.title, grace, manner: 'bare', outcome: bare, isFinished: bare.result === twin },
         { cause: cause.title, grace, manner: form, outcome: supervised, isFinished: supervised.result === twin },
       );
-    }
-    for (const { cause, form, bare, supervised, grace } of outcomes) {
-      expectOutcome(cause, 'bare', bare, twin);
-      expectOutcome(cause, form, supervised, twin);
-      expectGrace(cause, grace);
     }
   });
 });

@@ -1,6 +1,6 @@
 import type { Cluster } from '../cluster/cluster.ts';
 import { eventually } from '../cluster/wait.ts';
-import { type Cause, type HoldingRun, keepOff, oncePlaced } from './cause.ts';
+import { type Cause, type HoldingRun, NO_MARKS, disruptedBy, keepOff, oncePlaced } from './cause.ts';
 import { greedyPod } from './greedy-pod.ts';
 import { JOBS, PODS, setTaints, whenNextPodIsPlaced } from './objects.ts';
 
@@ -15,6 +15,7 @@ export const API_CAUSES: readonly Cause[] = [
     title: 'the pod is deleted, with its grace',
     exitWithZero: 'complete',
     exitCodes: [143],
+    marks: NO_MARKS,
     grace: 'pod',
     forms: ['tree'],
     async interrupt(run) {
@@ -28,6 +29,7 @@ export const API_CAUSES: readonly Cause[] = [
     title: 'the pod is deleted, with a grace of 3 s',
     exitWithZero: 'complete',
     exitCodes: [143, 137],
+    marks: NO_MARKS,
     grace: 'short',
     forms: ['binary'],
     otherControls: ['untrapped'],
@@ -42,6 +44,7 @@ export const API_CAUSES: readonly Cause[] = [
     title: 'the pod is deleted by force, without grace',
     exitWithZero: 'complete',
     exitCodes: [143, 137],
+    marks: NO_MARKS,
     grace: 'short',
     forms: ['binary'],
     async interrupt(run) {
@@ -55,6 +58,7 @@ export const API_CAUSES: readonly Cause[] = [
     title: 'the node is drained (eviction API)',
     exitWithZero: 'complete',
     exitCodes: [143],
+    marks: disruptedBy('EvictionByEvictionAPI'),
     grace: 'pod',
     forms: ['binary'],
     otherControls: ['untrapped'],
@@ -69,6 +73,7 @@ export const API_CAUSES: readonly Cause[] = [
     title: 'the node is drained, against a PodDisruptionBudget that gives way later',
     exitWithZero: 'complete',
     exitCodes: [143],
+    marks: disruptedBy('EvictionByEvictionAPI'),
     grace: 'pod',
     forms: ['tree'],
     async interrupt(run) {
@@ -83,6 +88,7 @@ export const API_CAUSES: readonly Cause[] = [
     title: 'the node gets a taint with NoExecute',
     exitWithZero: 'complete',
     exitCodes: [143],
+    marks: disruptedBy('DeletionByTaintManager'),
     grace: 'pod',
     forms: ['tree'],
     interrupt: ({ cluster, node }) => setTaints(cluster, node, [{ key: MAINTENANCE, effect: 'NoExecute' }]),
@@ -96,6 +102,7 @@ export const API_CAUSES: readonly Cause[] = [
     title: 'the Job is suspended, and resumed later',
     exitWithZero: 'started again',
     exitCodes: [143],
+    marks: { ...NO_MARKS, failuresWhenKilled: 0 },
     grace: 'pod',
     forms: ['binary'],
     async interrupt(run) {
@@ -112,6 +119,7 @@ export const API_CAUSES: readonly Cause[] = [
     title: 'a pod of higher priority takes its place (scheduler)',
     exitWithZero: 'complete',
     exitCodes: [143],
+    marks: disruptedBy('PreemptionByScheduler'),
     grace: 'pod',
     forms: ['binary'],
     async interrupt({ cluster, node }) {
@@ -135,6 +143,7 @@ export const API_CAUSES: readonly Cause[] = [
     title: 'the pod is deleted, and the Job goes when it is over (TTL 0)',
     exitWithZero: 'complete',
     exitCodes: [143],
+    marks: NO_MARKS,
     grace: 'pod',
     forms: ['tree'],
     jobSpec: { ttlSecondsAfterFinished: 0 },

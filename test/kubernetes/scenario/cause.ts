@@ -1,7 +1,7 @@
 import type { Cluster } from '../cluster/cluster.ts';
 import type { ClusterNode } from '../cluster/node.ts';
 import { cordon, whenNextPodIsPlaced } from './objects.ts';
-import type { Control, Form } from './training-job.ts';
+import type { Control, Form, Manner } from './training-job.ts';
 
 /** A run that holds at its step, and waits to be interrupted. */
 export interface HoldingRun {
@@ -10,6 +10,25 @@ export interface HoldingRun {
   readonly pod: string;
   readonly node: string;
   readonly shared: string;
+  readonly manner: Manner;
+}
+
+/** What Kubernetes leaves on a pod, and what its Job makes of that. */
+export interface Marks {
+  /** The reason of its condition `DisruptionTarget`, however it ended; null: there is no such condition. */
+  readonly disruption: string | null;
+  /** Its own reason when it failed; null: none. One that succeeded has none, whatever came over it. */
+  readonly podReason: string | null;
+  /** How often its Job counts it when it was killed, or nobody can tell how it ended. Who ends with 0, or interrupted as the contract has it, is never counted. */
+  readonly failuresWhenKilled: 0 | 1;
+}
+
+/** Nothing tells that it was not the trainer's own doing. */
+export const NO_MARKS: Marks = { disruption: null, podReason: null, failuresWhenKilled: 1 };
+
+/** The condition that the recommended policy ignores. */
+export function disruptedBy(disruption: string, podReason: string | null = null): Marks {
+  return { disruption, podReason, failuresWhenKilled: 0 };
 }
 
 export interface Cause {
@@ -20,9 +39,10 @@ export interface Cause {
   readonly exitWithZero: 'complete' | 'started again';
   /** How a supervised run may end by it: 143 where there is time for an orderly end, 137 where a kill may come first, null where nobody is left to tell. */
   readonly exitCodes: readonly (number | null)[];
+  readonly marks: Marks;
   /**
-   * Whose word decides how long a pod may go on after SIGTERM: its own, its node's, nobody's (a second or two), or there is no SIGTERM at all; unsure
-   * where we have seen more than one of these.
+   * Whose word decides how long a pod may go on after SIGTERM: its own, its node's (which is enough to save, but for one that measures it), nobody's (a
+   * second or two), or there is no SIGTERM at all; unsure where we have seen more than one of these.
    */
   readonly grace: 'pod' | 'node' | 'short' | 'none' | 'unsure';
   /** How long a supervised run believes that it has, in seconds, where that is less than what its pod asks for. */

@@ -1,20 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import type { KubeObject } from '../cluster/api.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { eventually } from '../cluster/wait.ts';
-import { EXAMPLES } from './example.ts';
 import { holdingPod, isOver, letGoOfAll, sharedFolder } from './held-run.ts';
 import { JOBS, PODS, trueConditions } from './objects.ts';
-import { trainingJob } from './training-job.ts';
+import { type CronJob, lookedAt, patchedExample } from './patched-example.ts';
 
 const CRON_JOBS = '/apis/batch/v1/namespaces/default/cronjobs';
 const EVENTS = '/api/v1/namespaces/default/events';
 /** The controller counts the times since the last start: one that is due while the other still runs need not be waited for by the minute. */
 const SCHEDULE = '@every 20s';
 
-type Policy = 'Forbid' | 'Replace';
+export type Policy = 'Forbid' | 'Replace';
 
 /** What became of a run under a CronJob that was due again while it trained. */
 export interface CronOutcome {
@@ -29,14 +27,19 @@ export interface CronOutcome {
   readonly result: string;
 }
 
-/** The CronJob that users copy, with the Job of these tests and a time that comes soon, and a run that all of its Jobs share. */
-function cronJob(name: string, policy: Policy): unknown {
-  const example = parse(readFileSync(join(EXAMPLES, 'kubernetes/cronjob/stdlib.yaml'), 'utf8')) as { readonly spec: object };
-  const { spec } = trainingJob({ name, manner: 'binary', pool: null });
+/** The CronJob that users copy, with a time that comes soon, and a run that all of its Jobs share. */
+export function cronJob(name: string, policy: Policy): CronJob {
+  const example = patchedExample('cronjob/stdlib.yaml') as CronJob;
+  const { jobTemplate } = example.spec;
   return {
     ...example,
     metadata: { name },
-    spec: { ...example.spec, schedule: SCHEDULE, concurrencyPolicy: policy, jobTemplate: { spec } },
+    spec: {
+      ...example.spec,
+      schedule: SCHEDULE,
+      concurrencyPolicy: policy,
+      jobTemplate: { ...jobTemplate, spec: lookedAt(jobTemplate.spec, name) },
+    },
   };
 }
 

@@ -7,28 +7,38 @@ import type { HoldingRun } from './cause.ts';
 import { runsOf } from './example.ts';
 import { JOBS, PODS, podsOf } from './objects.ts';
 import { tellingState } from './state.ts';
-import { FINALIZER, type TrainingJob, isSupervised, trainingJob } from './training-job.ts';
+import { FINALIZER, type Job, type TrainingJob, isSupervised, trainingJob } from './training-job.ts';
 
 /** What a supervised run has sealed when it holds: that happens behind the trainer. */
 const LAST_SAVE = 'run/step-400';
 
 /** Makes a Job, and takes it and its pods away again when all is done with it. */
-export async function withJob<Value>(
+export async function withJob<Value>(cluster: Cluster, wish: TrainingJob, use: (shared: string) => Promise<Value>): Promise<Value> {
+  const { name } = wish;
+  return withManifest(cluster, { name, manifest: trainingJob(wish), shared: sharedFolder(cluster, name) }, use);
+}
+
+interface NamedJob {
+  readonly name: string;
+  readonly manifest: Job;
+  /** What `sharedFolder` gave for it. */
+  readonly shared: string;
+}
+
+/** The same with a Job that is there. */
+export async function withManifest<Value>(
   cluster: Cluster,
-  wish: TrainingJob,
+  { name, manifest, shared }: NamedJob,
   use: (shared: string) => Promise<Value>,
-  prepare: (shared: string) => Promise<void> = async () => {},
 ): Promise<Value> {
-  const shared = sharedFolder(cluster, wish.name);
-  await prepare(shared);
-  await cluster.api.create(JOBS, trainingJob(wish));
+  await cluster.api.create(JOBS, manifest);
   try {
     const value = await tellingState(cluster, () => use(shared));
-    await tellingState(cluster, () => clearAway(cluster, wish.name));
+    await tellingState(cluster, () => clearAway(cluster, name));
     return value;
   } catch (thrown) {
     // What went wrong first is what is told.
-    await clearAway(cluster, wish.name).catch(() => {});
+    await clearAway(cluster, name).catch(() => {});
     throw thrown;
   }
 }
@@ -45,7 +55,7 @@ export function sharedFolder(cluster: Cluster, name: string): string {
 export async function whenHolding(cluster: Cluster, { name: job, manner }: TrainingJob, shared: string): Promise<HoldingRun> {
   const { metadata, spec } = await eventually(`a pod of ${job} that holds`, () => holdingPod(cluster, job));
   if (isSupervised(manner)) await eventually(`the last checkpoint of ${job}`, () => (existsSync(join(shared, LAST_SAVE)) ? true : null));
-  return { cluster, job, pod: metadata.name, node: String(spec.nodeName), shared };
+  return { cluster, job, pod: metadata.name, node: String(spec.nodeName), shared, manner };
 }
 
 /** Waits for the end of a pod; of one whose node is gone nobody tells how its container ended. */

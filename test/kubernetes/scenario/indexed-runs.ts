@@ -1,23 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import { runCommand } from '../../support/run-command.ts';
 import type { KubeObject } from '../cluster/api.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { eventually } from '../cluster/wait.ts';
-import { EXAMPLES } from './example.ts';
-import { withJob } from './held-run.ts';
+import { sharedFolder, withManifest } from './held-run.ts';
 import { JOBS, PODS, podsOf, trueConditions } from './objects.ts';
+import { lookedAt, patchedExample } from './patched-example.ts';
+import type { Job } from './training-job.ts';
 
 const NAME = 'many';
 const INDEX = 'batch.kubernetes.io/job-completion-index';
-
-interface JobSpec {
-  readonly completionMode: string;
-  readonly backoffLimitPerIndex: number;
-  readonly podFailurePolicy: unknown;
-}
+const AT_ONCE = ['2', '3'];
 
 export interface IndexedOutcome {
   readonly job: KubeObject;
@@ -27,13 +22,17 @@ export interface IndexedOutcome {
   readonly result: string;
 }
 
-/** The indexed Job that users copy: one of two runs is interrupted, and of the other no checkpoint is good. */
+/** The indexed Job that users copy, with folders that each run shares with the test. */
+export function indexedJob(): Job {
+  const example = patchedExample('indexed/stdlib.yaml') as Job;
+  return { ...example, spec: lookedAt(example.spec, `${NAME}/$(JOB_COMPLETION_INDEX)`) };
+}
+
+/** One of its runs is interrupted, of the next no checkpoint is good, and the others are left alone. */
 export async function indexedRuns(cluster: Cluster): Promise<IndexedOutcome> {
-  const example = parse(readFileSync(join(EXAMPLES, 'kubernetes/indexed/stdlib.yaml'), 'utf8')) as { readonly spec: JobSpec };
-  const { completionMode, backoffLimitPerIndex, podFailurePolicy } = example.spec;
-  const jobSpec = { completionMode, backoffLimitPerIndex, podFailurePolicy, completions: 2, parallelism: 2, backoffLimit: undefined };
-  const wish = { name: NAME, manner: 'binary', pool: null, jobSpec, folder: `${NAME}/$(JOB_COMPLETION_INDEX)` } as const;
-  const use = async (shared: string): Promise<IndexedOutcome> => {
+  const shared = sharedFolder(cluster, NAME);
+  await prepareRuns(shared);
+  const use = async (): Promise<IndexedOutcome> => {
     const pod = await eventually('the run of index 0 to hold', () => holding(cluster));
     await cluster.api.remove(`${PODS}/${pod.metadata.name}`);
     await eventually(`the end of ${pod.metadata.name}`, async () => exitCodeOf(await cluster.api.get(`${PODS}/${pod.metadata.name}`)));
@@ -46,15 +45,17 @@ export async function indexedRuns(cluster: Cluster): Promise<IndexedOutcome> {
     const codes = (index: string): readonly number[] =>
       pods.filter(({ metadata }) => metadata.labels?.[INDEX] === index).flatMap((each) => exitCodeOf(each) ?? []);
     const starts = readFileSync(join(shared, '0/starts'), 'utf8').trim().split('\n').map(Number);
-    return { job, exitCodes: [codes('0'), codes('1')], starts, result: readFileSync(join(shared, '0/result'), 'utf8').trim() };
+    return { job, exitCodes: ['0', '1', '2', '3'].map(codes), starts, result: readFileSync(join(shared, '0/result'), 'utf8').trim() };
   };
-  return withJob(cluster, wish, use, prepareRuns);
+  return withManifest(cluster, { name: NAME, manifest: indexedJob(), shared }, use);
 }
 
-/** Index 0 has nothing yet, index 1 a checkpoint that was sealed and is not whole any more. */
+/** Index 0 has nothing yet, index 1 a checkpoint that was sealed and is not whole any more; those after them need not wait. */
 async function prepareRuns(shared: string): Promise<void> {
   const checkpoint = join(shared, '1/run/step-5');
-  for (const folder of [join(shared, '0'), checkpoint]) mkdirSync(folder, { recursive: true });
+  for (const folder of [join(shared, '0'), checkpoint, ...AT_ONCE.map((index) => join(shared, index))])
+    mkdirSync(folder, { recursive: true });
+  for (const index of AT_ONCE) writeFileSync(join(shared, index, 'go'), '');
   writeFileSync(join(checkpoint, 'state'), 'everything');
   const { code, stderr } = await runCommand(['seal', '--accept=anything', checkpoint]);
   if (code !== 0) throw new Error(`not sealed: ${stderr}`);

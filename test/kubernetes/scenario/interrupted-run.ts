@@ -68,7 +68,7 @@ export async function interruptedRun(cluster: Cluster, cause: Cause, { pool, man
 
 /** Waits for the end of the Job; tells what became of its first pod, and how it went on. */
 export async function wholeStory(
-  { cluster, job, node, shared }: Omit<HoldingRun, 'pod'>,
+  { cluster, job, node, shared }: Omit<HoldingRun, 'pod' | 'manner'>,
   first: KubeObject,
 ): Promise<Omit<Outcome, 'isJobGone'>> {
   const [word, failures] = await eventually(`the end of the Job ${job}`, async () => lastWord(await cluster.api.get(`${JOBS}/${job}`)));

@@ -3,10 +3,13 @@ import { parseTerminationMessage } from '../../../src/domain/termination-message
 import type { Cause } from './cause.ts';
 import type { FirstAttempt } from './first-attempt.ts';
 import type { Outcome } from './interrupted-run.ts';
+import { LONG_GRACE_SECONDS } from './measured-grace.ts';
 import { GRACE_SECONDS, type Manner, STUBBORN_GRACE_SECONDS } from './training-job.ts';
 
 /** Far more than what is granted where nobody grants anything, and far less than what pods and nodes do. */
 const LITTLE_SECONDS = 4;
+/** How a run ends that was interrupted and can go on. */
+const INTERRUPTED = 143;
 /** Saved by the cadence, and where the trainer holds. */
 const [SAVED_STEP, HELD_STEP] = [400, 410];
 
@@ -19,17 +22,28 @@ export async function settled<Values extends readonly Promise<unknown>[]>(
 }
 
 export function expectOutcome(cause: Cause, manner: Manner, outcome: Outcome, twin: string): void {
+  expectMarks(cause, outcome);
   if (manner === 'bare') expectControl(cause, outcome, twin);
   else if (manner === 'untrapped') expectUntrapped(outcome, twin);
   else expectSupervised(cause, outcome, twin);
 }
 
+/** What is left on the pod tells the cause, and its Job counts it only where nothing on it says that it was interrupted. */
+function expectMarks({ marks }: Cause, { exitCode, phase, podReason, disruption, failures }: Outcome): void {
+  const wasKilled = exitCode !== 0 && exitCode !== INTERRUPTED;
+  expect({ podReason, disruption, failures }).toEqual({
+    podReason: phase === 'Succeeded' ? null : marks.podReason,
+    disruption: marks.disruption,
+    failures: wasKilled ? marks.failuresWhenKilled : 0,
+  });
+}
+
 /**
  * The control that saves and leaves with 0. Whoever was killed is started again, and finishes; whoever left with 0 half-way only where the Job does
- * not count it. Where the pod has its whole grace it does leave with 0, unless its container was gone before that was reported.
+ * not count it. Where the pod has its whole grace, or what a node grants, it does leave with 0, unless its container was gone before that was reported.
  */
 function expectControl(cause: Cause, bare: Outcome, twin: string): void {
-  if (cause.grace === 'pod' && isReported(bare)) expect(bare.exitCode).toBe(0);
+  if ((cause.grace === 'pod' || cause.grace === 'node') && isReported(bare)) expect(bare.exitCode).toBe(0);
   const isLost = bare.exitCode === 0 && cause.exitWithZero === 'complete';
   expect(bare).toMatchObject({ job: 'Complete', result: isLost ? null : twin });
   if (cause.exitWithZero === 'complete') expect(bare.phase).toBe(bare.exitCode === 0 ? 'Succeeded' : 'Failed');
@@ -106,4 +120,5 @@ export function expectGrace(cause: Cause, seconds: number | null): void {
   if (cause.grace === 'none') expect(seconds).toBeNull();
   else if (cause.grace === 'short') expect(seconds).toBeLessThan(STUBBORN_GRACE_SECONDS);
   else if (cause.grace !== 'unsure') expect(seconds).toBeGreaterThan(LITTLE_SECONDS);
+  if (cause.grace === 'node') expect(seconds).toBeLessThan(LONG_GRACE_SECONDS);
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { whenReady } from '../cluster/node.ts';
-import { type Cause, keepOff, nodeNamed, oncePlaced } from './cause.ts';
+import { type Cause, NO_MARKS, disruptedBy, keepOff, nodeNamed, oncePlaced } from './cause.ts';
 import { greedyPod } from './greedy-pod.ts';
 import { MEMORY_IS_SHORT } from './memory-pressure.ts';
 import {
@@ -14,8 +14,8 @@ import {
   whenUnderPressure,
 } from './objects.ts';
 
-/** What pods have when the machine is shut down: less than they ask for. */
-export const SHUTDOWN_SECONDS = 30;
+/** What pods have when the machine is shut down, or its memory is short: less than they ask for, and enough to save. */
+export const GRANTED_SECONDS = 30;
 /** What a hard eviction leaves, which the supervisor knows by the line that it was told. */
 const HARD_EVICTION_SECONDS = 2;
 
@@ -26,6 +26,7 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     title: 'a critical pod takes its place (kubelet)',
     exitWithZero: 'complete',
     exitCodes: [143],
+    marks: disruptedBy('TerminationByKubelet', 'Preempting'),
     grace: 'pod',
     forms: ['tree'],
     async interrupt({ cluster, node }) {
@@ -41,12 +42,13 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     title: 'the machine is shut down (graceful node shutdown)',
     exitWithZero: 'complete',
     exitCodes: [143],
+    marks: disruptedBy('TerminationByKubelet', 'Terminated'),
     grace: 'node',
     forms: ['tree', 'binary'],
     otherControls: ['untrapped'],
     // A pod cannot see what its node grants: who knows the node tells it.
-    annotations: { 'holdfast.dev/grace': `${SHUTDOWN_SECONDS}s` },
-    believesSeconds: SHUTDOWN_SECONDS,
+    annotations: { 'holdfast.dev/grace': `${GRANTED_SECONDS}s` },
+    believesSeconds: GRANTED_SECONDS,
     async interrupt({ cluster, node }) {
       await nodeNamed(cluster, node).announceShutdown(true);
       await whenNodeIsNotReady(cluster, node);
@@ -62,6 +64,7 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     title: 'the trainer takes more memory than its limit',
     exitWithZero: 'complete',
     exitCodes: [137],
+    marks: NO_MARKS,
     grace: 'none',
     forms: ['binary', 'tree'],
     async interrupt(run) {
@@ -76,6 +79,7 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     tmpLimit: '32Mi',
     exitWithZero: 'complete',
     exitCodes: [143, 137],
+    marks: { ...NO_MARKS, podReason: 'Evicted' },
     grace: 'short',
     forms: ['binary'],
     async interrupt(run) {
@@ -89,6 +93,7 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     title: 'it writes more to the disk of its node than its limit of ephemeral-storage',
     exitWithZero: 'complete',
     exitCodes: [143, 137],
+    marks: { ...NO_MARKS, podReason: 'Evicted' },
     grace: 'short',
     forms: ['tree'],
     async interrupt(run) {
@@ -102,6 +107,7 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     title: 'the node’s disk is nearly full (hard eviction)',
     exitWithZero: 'complete',
     exitCodes: [143, 137],
+    marks: disruptedBy('TerminationByKubelet', 'Evicted'),
     grace: 'short',
     forms: ['binary'],
     believesSeconds: HARD_EVICTION_SECONDS,
@@ -120,13 +126,15 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     name: 'memory-pressure',
     title: 'the node’s memory is short (soft eviction)',
     exitWithZero: 'complete',
-    exitCodes: [143, 137],
+    exitCodes: [143],
+    marks: disruptedBy('TerminationByKubelet', 'Evicted'),
     grace: 'node',
     forms: ['tree'],
-    async interrupt({ cluster, node }) {
+    async interrupt({ cluster, node, manner }) {
       const kubelet = nodeNamed(cluster, node);
       await kubelet.stopKubelet();
-      kubelet.startKubelet(MEMORY_IS_SHORT);
+      const granted = manner === 'stubborn' ? {} : { evictionMaxPodGracePeriod: GRANTED_SECONDS };
+      kubelet.startKubelet({ ...MEMORY_IS_SHORT, ...granted });
       await whenUnderPressure(cluster, node, 'memory');
     },
     async relieve({ cluster, node, job }) {

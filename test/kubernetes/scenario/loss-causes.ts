@@ -1,6 +1,6 @@
 import { whenReady } from '../cluster/node.ts';
 import { eventually } from '../cluster/wait.ts';
-import { type Cause, type HoldingRun, keepOff, nodeNamed, oncePlaced } from './cause.ts';
+import { type Cause, type HoldingRun, disruptedBy, keepOff, nodeNamed, oncePlaced } from './cause.ts';
 import { JOBS, NODES, PODS, setTaints, taintsOf, whenNextPodIsPlaced } from './objects.ts';
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
@@ -15,6 +15,7 @@ export const GIVEN_UP: Cause = {
   title: 'the kubelet is away until its pods are given up, and comes back',
   exitWithZero: 'complete',
   exitCodes: [143, 137, null],
+  marks: disruptedBy('DeletionByTaintManager'),
   grace: 'unsure',
   forms: ['binary'],
   podSpec: SOON_GIVEN_UP,
@@ -35,6 +36,7 @@ export const LOSS_CAUSES: readonly Cause[] = [
     title: 'the node loses its power, and is declared out of service',
     exitWithZero: 'started again',
     exitCodes: [null],
+    marks: disruptedBy('DeletionByTaintManager'),
     grace: 'none',
     forms: ['binary'],
     podSpec: SOON_GIVEN_UP,
@@ -62,6 +64,7 @@ export const LOSS_CAUSES: readonly Cause[] = [
     title: 'the node’s object is deleted, while its kubelet runs on',
     exitWithZero: 'started again',
     exitCodes: [143, 137],
+    marks: disruptedBy('DeletionByPodGC'),
     grace: 'short',
     forms: ['tree'],
     interrupt: ({ cluster, node }) => cluster.api.remove(`${NODES}/${node}`),

@@ -6,9 +6,13 @@ import { whenEnded, whenHolding, withJob } from './held-run.ts';
 import { type Place, jobFor } from './interrupted-run.ts';
 import { JOBS } from './objects.ts';
 
+/** What a pod asks for where its node decides: far more than that grants, so that it is seen whose word it was. */
+export const LONG_GRACE_SECONDS = 60;
+
 /** The seconds that a trainer really has from SIGTERM to SIGKILL, by its own measure; null when it is never told. */
 export async function measuredGrace(cluster: Cluster, cause: Cause, { pool, whenReady }: Omit<Place, 'manner'>): Promise<number | null> {
-  const wish = jobFor(cause, 'stubborn', pool);
+  const asked = cause.grace === 'node' ? { terminationGracePeriodSeconds: LONG_GRACE_SECONDS } : {};
+  const wish = { ...jobFor(cause, 'stubborn', pool), podSpec: { ...cause.podSpec, ...asked } };
   return withJob(cluster, wish, async (shared) => {
     const run = await whenHolding(cluster, wish, shared);
     await whenReady?.();

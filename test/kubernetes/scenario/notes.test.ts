@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { Outcome } from './interrupted-run.ts';
-import { type Recorded, notesTable, pageWith } from './notes.ts';
+import { PAGE, type Recorded, inOrder, keyOf, keysIn, markOf, notesTable, pageWith, tableOn } from './notes.ts';
+import { TABLES, type TableName } from './recorded-tables.ts';
 
 const OUTCOME: Outcome = {
   phase: 'Succeeded',
@@ -28,12 +30,18 @@ const WENT_ON = {
   resumedWith: 111,
 };
 
+const ON = { version: 'v1.35.8', runtime: 'containerd://1.6.20', cgroups: 1 };
+const NAMES = Object.keys(TABLES) as readonly TableName[];
+
+/** Every row of a table, as if it had been seen. */
+const allOf = (name: TableName): readonly Recorded[] => TABLES[name].map((key) => ({ ...key, outcome: WENT_ON, isFinished: true }));
+
 function lastLine(recorded: Recorded): string | undefined {
-  return notesTable([recorded], { version: 'v1.35.8', runtime: 'containerd://1.6.20', cgroups: 1 }).split('\n').at(-1);
+  return notesTable([recorded], ON).split('\n').at(-1);
 }
 
 it('the table says where it was recorded', () => {
-  const table = notesTable([], { version: 'v1.35.8', runtime: 'containerd://1.6.20', cgroups: 2 });
+  const table = notesTable([], { ...ON, cgroups: 2 });
   expect(table).toMatch(/^Kubernetes v1\.35\.8, containerd 1\.6\.20, cgroup v2:$/m);
 });
 
@@ -70,3 +78,19 @@ it('a table takes the place of the one of its own name and version of control gr
     'lacks the marks <!-- recorded node loss, cgroup v2: begin -->',
   );
 });
+
+it.each(NAMES)('the table of %s is whole when every row of it was recorded, in whichever order, and only then', (name) => {
+  const all = allOf(name);
+  expect(inOrder(name, all.toReversed())).toEqual({ rows: all, missing: [] });
+  expect(inOrder(name, all.slice(1)).missing).toEqual(TABLES[name].slice(0, 1));
+});
+
+it.each(NAMES.flatMap((name) => [1, 2].map((cgroups) => [name, cgroups] as const)))(
+  'the page’s table of %s, cgroup v%s, has the causes and trainers that the tests have, where it was recorded',
+  (name, cgroups) => {
+    const table = tableOn(readFileSync(PAGE, 'utf8'), markOf(name, cgroups));
+    if (table === '') expect(cgroups).toBe(2);
+    else expect(keysIn(table)).toEqual(TABLES[name].map(keyOf));
+    expect(keysIn(notesTable(allOf(name), ON))).toEqual(TABLES[name].map(keyOf));
+  },
+);

@@ -4,6 +4,7 @@ import { ROOT } from '../../support/run-process.ts';
 import { cgroupVersion } from '../cluster/cgroups.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Outcome } from './interrupted-run.ts';
+import { type RowKey, TABLES, type TableName } from './recorded-tables.ts';
 import { type Manner, isSupervised } from './training-job.ts';
 
 const TRAINERS: Readonly<Record<Manner, string>> = {
@@ -13,11 +14,9 @@ const TRAINERS: Readonly<Record<Manner, string>> = {
   tree: 'under `holdfast run`',
   binary: 'under `holdfast run`, one executable',
 };
-const PAGE = join(ROOT, 'docs/kubernetes-notes.md');
+export const PAGE = join(ROOT, 'docs/kubernetes-notes.md');
 
-export interface Recorded {
-  readonly cause: string;
-  readonly manner: Manner;
+export interface Recorded extends RowKey {
   readonly outcome: Outcome;
   /** With the numbers of a run that was never interrupted. */
   readonly isFinished: boolean;
@@ -38,18 +37,64 @@ export async function recordedOn(cluster: Cluster): Promise<RecordedOn> {
   return { version: cluster.version, runtime: String(first?.status?.nodeInfo.containerRuntimeVersion), cgroups: cgroupVersion() };
 }
 
-/** Puts what was seen in place of what stood between the page's marks of that name and version of control groups, when it is asked for. */
-export async function writeNotesWhenAsked(name: string, recorded: readonly Recorded[], cluster: Cluster): Promise<void> {
+/**
+ * Puts what was seen in place of what stood between the page's marks of that name and version of control groups, when it is asked for. What was recorded
+ * are the rows whose tests have passed: where one is missing nothing is written, and it is said.
+ */
+export async function writeNotesWhenAsked(name: TableName, recorded: readonly Recorded[], cluster: Cluster): Promise<void> {
   if (process.env['HOLDFAST_WRITE_NOTES'] !== '1') return;
+  const { rows, missing } = inOrder(name, recorded);
+  if (missing.length > 0) {
+    const [{ cause, manner }] = missing as readonly [RowKey];
+    process.stderr.write(`${PAGE}: ${name} is not written: ${missing.length} rows were not recorded; the first: ${cause}, ${manner}\n`);
+    return;
+  }
   const on = await recordedOn(cluster);
-  writeFileSync(PAGE, pageWith(readFileSync(PAGE, 'utf8'), `${name}, cgroup v${on.cgroups}`, notesTable(recorded, on)));
+  writeFileSync(PAGE, pageWith(readFileSync(PAGE, 'utf8'), markOf(name, on.cgroups), notesTable(rows, on)));
 }
 
-export function pageWith(page: string, name: string, table: string): string {
-  const [BEGIN, END] = [`<!-- recorded ${name}: begin -->`, `<!-- recorded ${name}: end -->`];
+/** All rows of a table, as they were recorded in whichever order, and those that were not. */
+export function inOrder(
+  name: TableName,
+  recorded: readonly Recorded[],
+): { readonly rows: readonly Recorded[]; readonly missing: readonly RowKey[] } {
+  const isOf = (key: RowKey) => (one: RowKey) => one.cause === key.cause && one.manner === key.manner;
+  const rows = TABLES[name].flatMap((key) => recorded.findLast(isOf(key)) ?? []);
+  return { rows, missing: TABLES[name].filter((key) => !recorded.some(isOf(key))) };
+}
+
+export function markOf(name: TableName, cgroups: number): string {
+  return `${name}, cgroup v${cgroups}`;
+}
+
+export function pageWith(page: string, mark: string, table: string): string {
+  const [begin, end] = placeOf(page, mark);
+  return `${page.slice(0, begin)}\n\n${table}\n\n${page.slice(end)}`;
+}
+
+/** What stands between the marks; empty where nothing was recorded yet. */
+export function tableOn(page: string, mark: string): string {
+  return page.slice(...placeOf(page, mark)).trim();
+}
+
+function placeOf(page: string, mark: string): readonly [begin: number, end: number] {
+  const [BEGIN, END] = [`<!-- recorded ${mark}: begin -->`, `<!-- recorded ${mark}: end -->`];
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
   if (begin < 0 || end < begin) throw new Error(`the page lacks the marks ${BEGIN} and ${END}`);
-  return `${page.slice(0, begin + BEGIN.length)}\n\n${table}\n\n${page.slice(end)}`;
+  return [begin + BEGIN.length, end];
+}
+
+/** Which cause and trainer the rows of a table are about, as people read it. */
+export function keysIn(table: string): readonly string[] {
+  const rows = table.split('\n').filter((text) => text.startsWith('| '));
+  return rows.slice(1).map((text) => {
+    const [cause = '', , trainer = ''] = text.slice(2).split(' | ');
+    return `${cause}: ${trainer}`;
+  });
+}
+
+export function keyOf({ cause, manner }: RowKey): string {
+  return `${cause}: ${TRAINERS[manner]}`;
 }
 
 export function notesTable(recorded: readonly Recorded[], { version, runtime, cgroups }: RecordedOn): string {

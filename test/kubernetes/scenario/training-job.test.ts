@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { whyNotBuilt } from '../cluster/facility.ts';
 import { API_CAUSES } from './api-causes.ts';
+import { type Policy, cronJob } from './cron-run.ts';
+import { indexedJob } from './indexed-runs.ts';
 import { jobFor } from './interrupted-run.ts';
 import { KUBELET_CAUSES } from './kubelet-causes.ts';
 import { GIVEN_UP, LOSS_CAUSES } from './loss-causes.ts';
+import { type CronJob, patchedExample } from './patched-example.ts';
 import { rejectedJob } from './rejected-run.ts';
-import { type Form, type TrainingJob, exampleJob, trainingJob } from './training-job.ts';
+import { type Form, type Job, type TrainingJob, exampleJob, trainingJob } from './training-job.ts';
 
 const reason = whyNotBuilt();
 const pool = 'any';
@@ -47,15 +50,42 @@ function isNested(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
+/** What is added to none differs as a whole. */
+function withMetadata({ spec, ...example }: Pick<Job, 'spec'>): unknown {
+  return { ...example, spec: { ...spec, template: { metadata: {}, ...spec.template } } };
+}
+
 describe.skipIf(reason !== null)(`a Job of these tests${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   it.each(WISHES)(
     'for the cause %s under `holdfast run` (%s) is the one that `kubectl apply -k examples/kubernetes` makes, but for what is listed',
     (cause, form, wish) => {
-      const { spec, ...example } = exampleJob();
-      const copied = { ...example, spec: { ...spec, template: { metadata: {}, ...spec.template } } };
-      expect(differences(copied, trainingJob(wish)).toSorted()).toEqual([...OWN, ...OF_FORM[form], ...(OF_CAUSE[cause] ?? [])].toSorted());
+      expect(differences(withMetadata(exampleJob()), trainingJob(wish)).toSorted()).toEqual(
+        [...OWN, ...OF_FORM[form], ...(OF_CAUSE[cause] ?? [])].toSorted(),
+      );
     },
   );
+
+  it.each([
+    ['Forbid', []],
+    ['Replace', ['spec.concurrencyPolicy']],
+  ] satisfies (readonly [Policy, readonly string[]])[])(
+    'as a CronJob that is told %s is the one that is published, with the patch, but for what is listed',
+    (policy, ofPolicy) => {
+      const { spec, ...example } = patchedExample('cronjob/stdlib.yaml') as CronJob;
+      const copied = { ...example, spec: { ...spec, jobTemplate: withMetadata(spec.jobTemplate) } };
+      const own = ['spec.template.metadata.finalizers', `${CONTAINER}.command.2`].map((path) => `spec.jobTemplate.${path}`);
+      expect(differences(copied, cronJob('cron', policy)).toSorted()).toEqual(
+        ['metadata.name', 'spec.schedule', ...ofPolicy, ...own].toSorted(),
+      );
+    },
+  );
+
+  it('as an indexed Job is the one that is published, with the patch, but for what is listed', () => {
+    const copied = withMetadata(patchedExample('indexed/stdlib.yaml') as Job);
+    expect(differences(copied, indexedJob()).toSorted()).toEqual(
+      ['spec.template.metadata.finalizers', `${CONTAINER}.command.2`].toSorted(),
+    );
+  });
 
   it('has its trainer called by a bare control as by the example, with who it is and where it waits', () => {
     const [{ command }] = exampleJob().spec.template.spec.containers;

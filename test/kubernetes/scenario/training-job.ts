@@ -25,7 +25,7 @@ export const GRACE_SECONDS = 120;
 export const STUBBORN_GRACE_SECONDS = 12;
 const UNTRAPPED_GRACE_SECONDS = 2;
 const REPOSITORY = ROOT.replace(/\/$/, '');
-const MANIFESTS = join(ROOT, 'examples/kubernetes');
+export const MANIFESTS = join(ROOT, 'examples/kubernetes');
 const TREE = '/opt/tree';
 
 /** As much of a Job as is changed here. */
@@ -33,7 +33,7 @@ export interface Job {
   readonly metadata: object;
   readonly spec: Readonly<Record<string, unknown>> & {
     readonly template: Readonly<Record<string, unknown>> & {
-      readonly spec: {
+      readonly spec: Readonly<Record<string, unknown>> & {
         readonly containers: readonly [{ readonly command: readonly string[]; readonly volumeMounts: readonly object[] }];
         readonly volumes: readonly ({ readonly name: string } & Readonly<Record<string, unknown>>)[];
       };
@@ -44,10 +44,8 @@ export interface Job {
 export interface TrainingJob {
   readonly name: string;
   readonly manner: Manner;
-  /** Whose nodes it may run on; null: any. */
-  readonly pool: string | null;
-  /** The folder below the volume that it has to itself; its name, where nothing else is said. */
-  readonly folder?: string;
+  /** Whose nodes it may run on. */
+  readonly pool: string;
   /** More fields of the Job, and of its pods. */
   readonly jobSpec?: Readonly<Record<string, unknown>> | undefined;
   readonly podSpec?: Readonly<Record<string, unknown>> | undefined;
@@ -67,7 +65,7 @@ export function exampleJob(): Job {
 }
 
 /** The example's Job, for a run of its own on nodes of its own; without a supervisor its command and grace are others. */
-export function trainingJob({ name, manner, pool, folder = name, jobSpec, podSpec, annotations, tmpLimit }: TrainingJob): Job {
+export function trainingJob({ name, manner, pool, jobSpec, podSpec, annotations, tmpLimit }: TrainingJob): Job {
   const job = exampleJob();
   const { template } = job.spec;
   const [container] = template.spec.containers;
@@ -86,14 +84,12 @@ export function trainingJob({ name, manner, pool, folder = name, jobSpec, podSpe
         spec: {
           ...template.spec,
           ...graceOf(manner),
-          ...(pool === null ? {} : { nodeSelector: { [POOL]: pool } }),
+          nodeSelector: { [POOL]: pool },
           ...podSpec,
           containers: [
             {
               ...container,
-              command: isSupervised(manner)
-                ? supervised(container.command, folder, manner)
-                : [...trainerCommand(), manner, `/runs/${folder}`],
+              command: isSupervised(manner) ? supervised(container.command, name, manner) : [...trainerCommand(), manner, `/runs/${name}`],
               volumeMounts: [...container.volumeMounts, ...(isTree ? [{ name: 'tree', mountPath: TREE, readOnly: true }] : [])],
             },
           ],
@@ -110,8 +106,12 @@ function graceOf(manner: Manner): object {
 }
 
 function supervised([program = '', ...words]: readonly string[], folder: string, form: Form): readonly string[] {
-  const own = words.map((word) => (word.startsWith('--dir=') ? `--dir=/runs/${folder}/run` : word));
-  return [form === 'tree' ? `${TREE}/bin/holdfast` : program, ...own];
+  return [form === 'tree' ? `${TREE}/bin/holdfast` : program, ...inFolder(words, folder)];
+}
+
+/** The same command, with its run in that folder of the volume. */
+export function inFolder(command: readonly string[], folder: string): readonly string[] {
+  return command.map((word) => (word.startsWith('--dir=') ? `--dir=/runs/${folder}/run` : word));
 }
 
 /** How the example has its trainer called, without a supervisor. */
