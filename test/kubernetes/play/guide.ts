@@ -38,15 +38,15 @@ function example({ kubectl, runs, whyNoTrainers }: Play): readonly string[] {
   if (whyNoTrainers !== null) return [`The example cannot run on it: ${whyNoTrainers}`, ''];
   const [called, run] = [word(kubectl), word(join(runs, 'stdlib'))];
   return [
-    'All that the example needs is there. It trains for 40 s and saves every 4 s; the second line shows what it says, to its end:',
+    'All that the example needs is there. It trains for 40 s and saves every 4 s; the second line shows what it says:',
     '',
     `    ${called} apply -k ${word(join(EXAMPLES, 'kubernetes'))}`,
-    `    until ${called} wait --for=condition=Complete --timeout=3s job/stdlib 2>/dev/null; do ${called} logs --follow job/stdlib || sleep 1; done`,
+    `    ${called} wait --for=jsonpath={.status.ready}=1 --timeout=2m job/stdlib && ${called} logs --follow job/stdlib`,
     '',
-    'Meanwhile, from another terminal, delete its pod (or drain its node): it goes on after the last good step. The last line tells what happened:',
+    'Meanwhile, from another terminal, delete its pod (or drain its node), and see it go on after the last good step:',
     '',
     `    ${called} delete pod --selector=job-name=stdlib`,
-    `    ${word(join(ROOT, 'bin/holdfast'))} log ${run}`,
+    `    ${word(join(ROOT, 'bin/holdfast'))} log --follow ${run}`,
     '',
     'To begin anew:',
     '',
