@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideRestart, makeBudget, refill, type TrainerEnd } from './restart-budget.ts';
+import { decideRestart, hasRestartLeft, makeBudget, refill, type TrainerEnd } from './restart-budget.ts';
 
 const error = (lastGoodStep: number | null): TrainerEnd => ({ kind: 'error', lastGoodStep });
 
@@ -32,6 +32,13 @@ describe('the restart budget', () => {
     budget = refill(budget, 100);
     expect(budget.left).toBe(0);
     expect(decideRestart(budget, error(200))).toMatchObject({ restart: true, delayMs: 0 });
+  });
+
+  it('says beforehand whether an error would be followed by another life', () => {
+    expect(hasRestartLeft(makeBudget(0), 5)).toBe(false);
+    const { budget } = decideRestart(makeBudget(1), error(100));
+    expect([100, 101].map((step) => hasRestartLeft(budget, step))).toEqual([false, true]);
+    for (const step of [100, 101]) expect(decideRestart(budget, error(step)).restart).toBe(hasRestartLeft(budget, step));
   });
 
   it('does not restart what is finished or interrupted', () => {

@@ -39,6 +39,11 @@ export function refill(budget: RestartBudget, sealedStep: number | null): Restar
   return { limit: budget.limit, left: budget.limit, furthestStep: sealedStep, inARow: 0 };
 }
 
+/** Whether an error now would be followed by another life. */
+export function hasRestartLeft(budget: RestartBudget, sealedStep: number | null): boolean {
+  return refill(budget, sealedStep).left > 0;
+}
+
 /** Whether the trainer is started again in place after it ended. */
 export function decideRestart(before: RestartBudget, { kind, lastGoodStep }: TrainerEnd): RestartDecision {
   const budget = refill(before, lastGoodStep);

@@ -19,6 +19,11 @@ export interface FileReading extends LedgerFile {
   readonly problem: string | null;
 }
 
+interface Read {
+  readonly events: readonly Recorded[];
+  readonly bytes: number;
+}
+
 const CHUNK_BYTES = 256 * 1024;
 
 /** Reads one file of the ledger, and later what was appended since. Nothing in the file, and nothing that lies in its place, makes it throw. */
@@ -49,7 +54,16 @@ export class FileReader {
   }
 
   /** What was appended since the last call, in the order of the file, and at most so many bytes: the newest. */
-  readMore(mostBytes: number): { readonly events: readonly Recorded[]; readonly bytes: number } {
+  readMore(mostBytes: number): Read {
+    return this.#read((file, size) => this.#readTo(file, size, mostBytes));
+  }
+
+  /** What stands at its beginning, within so many bytes. */
+  readFirst(mostBytes: number): Read {
+    return this.#read((file, size) => this.#readTo(file, Math.min(size, mostBytes), mostBytes));
+  }
+
+  #read(read: (file: number, size: number) => Read): Read {
     let file: number;
     try {
       // Neither a link is followed nor a pipe waited for: the folder may be anybody's.
@@ -61,7 +75,7 @@ export class FileReader {
       const stat = fstatSync(file);
       if (!stat.isFile()) throw new Error('it is not a regular file');
       this.#problem = null;
-      return this.#readTo(file, stat.size, mostBytes);
+      return read(file, stat.size);
     } catch (thrown) {
       return this.#fail(thrown);
     } finally {
@@ -69,7 +83,7 @@ export class FileReader {
     }
   }
 
-  #readTo(file: number, size: number, mostBytes: number): { readonly events: readonly Recorded[]; readonly bytes: number } {
+  #readTo(file: number, size: number, mostBytes: number): Read {
     // Ledgers only grow; one that does not was tampered with, and is followed from its new end.
     if (size < this.#position) this.#skipTo(size);
     const start = this.#position;
@@ -109,7 +123,7 @@ export class FileReader {
     this.#splitter = new LineSplitter();
   }
 
-  #fail(thrown: unknown): { readonly events: readonly Recorded[]; readonly bytes: number } {
+  #fail(thrown: unknown): Read {
     this.#problem = systemCode(thrown) ?? toError(thrown).message;
     return { events: [], bytes: 0 };
   }

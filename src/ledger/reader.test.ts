@@ -8,7 +8,7 @@ import type { LedgerEvent, Recorded } from './events.ts';
 import { ledgerFileName, ledgerFolder } from './layout.ts';
 import { encodeLine, MAX_LINE_BYTES } from './line.ts';
 import { mergeEvents } from './merge.ts';
-import { LedgerReader, readEnds, readLedger } from './reader.ts';
+import { LedgerReader, readBeginning, readEnds, readLedger } from './reader.ts';
 
 const note = (sentence: string): LedgerEvent => ({ kind: 'note', level: 'info', code: null, sentence });
 const line = (attempt: number, node: string, seq: number, atMs = seq): Buffer =>
@@ -34,6 +34,16 @@ describe('reading a ledger', () => {
     const ends = told(readEnds(run.path, ({ attempt }) => attempt === 2));
     expect(ends.length).toBeLessThan(10_000);
     expect([ends.at(-1), ends.includes('2b1'), ends.includes('1b1')]).toEqual(['2a20000', true, false]);
+  });
+
+  it('of its beginnings takes the first part of the newest file in which something is found, however long it is', () => {
+    using run = testRun();
+    writeFileSync(run.file(1, 'a'), line(1, 'a', 1));
+    writeFileSync(run.file(2, 'a'), Buffer.concat(Array.from({ length: 20_000 }, (_, at) => line(2, 'a', at + 1))));
+    writeFileSync(run.file(3, 'a'), 'nonsense');
+    const find = (before: number, wanted: RegExp): string | null =>
+      readBeginning(run.path, before, (recorded) => told([recorded]).find((sentence) => wanted.test(sentence)) ?? null);
+    expect([find(4, /1/), find(2, /1/), find(1, /1/), find(4, /20000/)]).toEqual(['2a1', '1a1', null, null]);
   });
 
   it('of a run that has none gives nothing', () => {

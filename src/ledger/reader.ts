@@ -34,6 +34,23 @@ export function readEnds(run: string, isWanted: (file: LedgerFile) => boolean): 
   return mergeEvents(files.map((file) => new FileReader(folder, file).readMore(END_BYTES).events));
 }
 
+/** The first part of a file that a look at the beginnings reads, and how many files. */
+const BEGINNING_BYTES = 256 * 1024;
+const MOST_BEGINNINGS = 16;
+
+/** The first thing that is found at the beginning of a file of an attempt before this one, the newest first, whatever their length. */
+export function readBeginning<Found>(run: string, before: number, find: (recorded: Recorded) => Found | null): Found | null {
+  const folder = ledgerFolder(run);
+  const files = ledgerFiles(folder).filter(({ attempt }) => attempt < before);
+  for (const file of files.slice(-MOST_BEGINNINGS).toReversed()) {
+    for (const recorded of new FileReader(folder, file).readFirst(BEGINNING_BYTES).events) {
+      const found = find(recorded);
+      if (found !== null) return found;
+    }
+  }
+  return null;
+}
+
 /** Reads the ledger of a run, and later what was added to it. */
 export class LedgerReader {
   readonly folder: string;

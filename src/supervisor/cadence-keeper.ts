@@ -12,7 +12,7 @@ export async function keepCadence(
   { cadence, clock, book, signal }: { cadence: Cadence; clock: Clock; book: Book; signal: AbortSignal },
 ): Promise<void> {
   let plan: CadencePlan | null = null;
-  for (;;) {
+  while (!signal.aborted) {
     const next = planCadence(cadence, life.measured.forCadence(clock.monotonic()), plan);
     if (next.sentence !== plan?.sentence) tell(book, next);
     plan = next;

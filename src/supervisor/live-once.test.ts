@@ -96,6 +96,7 @@ async function live(script: string, { graceMs = 30_000, hear, onStarted, isToget
       cannotEnd: () => {},
       gang: folder.path,
       restart: 0,
+      mayRestart: () => false,
     });
   } finally {
     await sealer.close();

@@ -23,6 +23,7 @@ import { Life } from './life.ts';
 import type { Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
 import { endOrphans } from './orphans.ts';
+import { tellOtherProgram } from './other-program.ts';
 import { patience } from './patience.ts';
 import { OneSeatEach } from './sdk/one-seat-each.ts';
 import { SdkServer } from './sdk/server.ts';
@@ -32,6 +33,7 @@ import type { Sealer } from './sealing/sealer.ts';
 import type { Shipping } from './shipping/shipping.ts';
 import type { Stage } from './staging/stage.ts';
 import { Trainer } from './trainer.ts';
+import { watchUnattached } from './unattached.ts';
 import type { Watcher } from './watch/watcher.ts';
 import type { prepareWatching } from './watch/watching.ts';
 
@@ -61,6 +63,8 @@ export interface LiveOptions {
   readonly gang: string;
   /** How many lives this process has had before. */
   readonly restart: number;
+  /** Whether a life that ended with an error now, with this as its last good step, would be followed by another. */
+  readonly mayRestart: (lastGoodStep: number | null) => boolean;
 }
 
 /** How a life ended, as the exit code and the budget see it. */
@@ -144,9 +148,10 @@ async function withSocket(live: LiveOptions, prepared: Prepared): Promise<LifeEn
     if (leads(options)) beside(book, () => live.shipping?.begin(store));
     const cadence = { cadence: options.cadence, clock: store.clock, book, signal: stop.signal };
     // Of several nodes the first says when: a save that one node asks for is made on all of them.
-    // A trainer whose framework saves by itself keeps its own time, unless it speaks with us after all.
-    const begun = options.isWatched ? life.attached : Promise.resolve();
-    if (leads(options)) begun.then(() => keepCadence(life, cadence)).catch((thrown: unknown) => book.complain(thrown));
+    // A trainer that does not speak with us makes no saves, or keeps its own time.
+    if (leads(options)) life.attached.then(() => keepCadence(life, cadence)).catch((thrown: unknown) => book.complain(thrown));
+    const { isWatched } = options;
+    watchUnattached({ life, isWatched, clock: store.clock, book, signal: stop.signal }).catch((thrown: unknown) => book.complain(thrown));
     live.onStarted();
     // Also while what was handed over is sealed behind a trainer that has ended.
     watchOverdue({ life, clock: store.clock, book, signal: over.signal }).catch((thrown: unknown) => book.complain(thrown));
@@ -179,10 +184,11 @@ async function prepareWatch(
   return watching.prepareWatching({ ...told, store, book });
 }
 
-function startHangWatch({ options, store, book }: LiveOptions, life: Pick<HangWatch, 'life' | 'trainer' | 'signal'>): Linger {
+function startHangWatch({ options, store, book, mayRestart }: LiveOptions, life: Pick<HangWatch, 'life' | 'trainer' | 'signal'>): Linger {
   const { hang: rules, onHang } = options;
   const watch = { ...life, onHang, clock: store.clock, book };
-  if (rules !== null) watchForHangs({ ...watch, rules }).catch((thrown: unknown) => book.complain(thrown));
+  const hangWatch = { ...watch, mayRestart: () => mayRestart(life.life.measured.lastGoodStep) };
+  if (rules !== null) watchForHangs({ ...hangWatch, rules }).catch((thrown: unknown) => book.complain(thrown));
   return watchLingering({ ...watch, rules });
 }
 
@@ -334,7 +340,8 @@ function startTrainer({ options, store, book, gang, restart }: LiveOptions, { at
   });
 }
 
-function recordStart({ options, store, book, gang }: LiveOptions, { attempt, resume }: Prepared): void {
+function recordStart(live: LiveOptions, { attempt, resume }: Prepared): void {
+  const { options, store, book, gang } = live;
   const { graceMs, from: graceFrom } = options.grace;
   book.record({
     kind: 'attempt-started',
@@ -352,4 +359,5 @@ function recordStart({ options, store, book, gang }: LiveOptions, { attempt, res
   book.say(
     `attempt ${attempt.attempt} of the run in ${store.path}, ${resume === null ? 'from the beginning' : `resuming after step ${resume.step}`}`,
   );
+  if (leads(options)) beside(book, () => tellOtherProgram(live, { attempt, resume }));
 }

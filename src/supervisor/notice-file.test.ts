@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../test/support/temp-folder.ts';
 import { VirtualClock } from '../core/clock.ts';
-import { readNoticeFile, watchNoticeFile } from './notice-file.ts';
+import { noticeFileProblem, readNoticeFile, watchNoticeFile } from './notice-file.ts';
 import { Notices } from './notices.ts';
 import { Surroundings } from './surroundings.ts';
 
@@ -103,5 +103,24 @@ describe('a file of annotations that is watched', () => {
     }
     over.abort();
     await watching;
+  });
+});
+
+describe('the place of a file of annotations', () => {
+  it('is no problem while its folder is there, whether the file is or not', () => {
+    using folder = tempFolder();
+    const path = join(folder.path, 'annotations');
+    expect(noticeFileProblem(path)).toBeNull();
+    writeFileSync(path, '');
+    expect(noticeFileProblem(path)).toBeNull();
+  });
+
+  it('is named where nothing can come from it', () => {
+    using folder = tempFolder();
+    const [path, file] = [join(folder.path, 'info', 'annotations'), join(folder.path, 'file')];
+    writeFileSync(file, '');
+    expect(noticeFileProblem(path)).toBe(`the folder ${folder.path}/info does not exist: nothing is heard from ${path} until it does`);
+    expect(noticeFileProblem(folder.path)).toBe(`${folder.path} is a folder: nothing can be heard from it`);
+    expect(noticeFileProblem(join(file, 'annotations'))).toBe(`${file} is not a folder: nothing can be heard from ${file}/annotations`);
   });
 });

@@ -1,7 +1,9 @@
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { formatDuration, parseDuration } from '../core/duration.ts';
-import { excerpt } from '../core/printable.ts';
+import { systemCode } from '../core/errors.ts';
+import { excerpt, printable } from '../core/printable.ts';
 import type { GraceLimit, NodeKind } from '../domain/effective-grace.ts';
 import { isCause, makeNotice, type Notice } from '../domain/notice.ts';
 import { instantOf } from './metadata/service.ts';
@@ -79,6 +81,20 @@ export interface NoticeFileWorld {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly complain: (text: string) => void;
+}
+
+/** Why no word may ever come from there, with the place; null where nothing is wrong. That the file is not there yet is no problem. */
+export function noticeFileProblem(path: string): string | null {
+  const folder = dirname(resolve(path));
+  const [place, file] = [printable(folder), printable(path)];
+  try {
+    const found = statSync(folder, { throwIfNoEntry: false });
+    if (found === undefined) return `the folder ${place} does not exist: nothing is heard from ${file} until it does`;
+    if (!found.isDirectory()) return `${place} is not a folder: nothing can be heard from ${file}`;
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? `${file} is a folder: nothing can be heard from it` : null;
+  } catch (thrown) {
+    return `${file} cannot be looked at (${systemCode(thrown) ?? String(thrown)}): nothing is heard from it`;
+  }
 }
 
 /** Looks at the file every second until `signal` is aborted. A file that is not there says nothing: it may come. */

@@ -6,13 +6,13 @@ import { makeLastingFolders } from '../core/make-folders.ts';
 import type { Rng } from '../core/rng.ts';
 import { exitOfRun, type RunEnd, type RunExit } from '../domain/exit-contract.ts';
 import type { Notice } from '../domain/notice.ts';
-import { decideRestart, makeBudget, type TrainerEnd } from '../domain/restart-budget.ts';
+import { decideRestart, hasRestartLeft, makeBudget, type TrainerEnd } from '../domain/restart-budget.ts';
 import { Book } from './book.ts';
 import { bounded } from './bounded.ts';
 import { startBystanders } from './bystanders.ts';
 import { noticeSentence } from './ending.ts';
 import { assertRunnable } from './find-program.ts';
-import { watchNoticeFile } from './notice-file.ts';
+import { noticeFileProblem, watchNoticeFile } from './notice-file.ts';
 import { labelOf, Notices } from './notices.ts';
 import type { RunOptions } from './options.ts';
 import { patience } from './patience.ts';
@@ -22,6 +22,7 @@ import { type CurrentLife, liveOnce } from './live-once.ts';
 import { Sealer } from './sealing/sealer.ts';
 import type { Shipping } from './shipping/shipping.ts';
 import { openStage, type Stage } from './staging/stage.ts';
+import { assertStageWish } from './staging/stage-folder.ts';
 import { type HeardSignal, hearSignals, type SignalHub } from './signals.ts';
 import { Surroundings } from './surroundings.ts';
 import { torchrunWarning } from './torchrun.ts';
@@ -65,9 +66,7 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
   const early = world.takeSignals();
   if (early !== null) notices.hear(early);
   try {
-    assertRunnable(options.command, options.env['PATH']);
-    const warning = torchrunWarning(options.command, options.grace.graceMs, options.env['PATH']);
-    if (warning !== null) book.warn(warning);
+    examine(options, book);
     if (options.noticeFile !== null) {
       const complain = (text: string): void => book.warn(text);
       void watchNoticeFile(options.noticeFile, { notices, surroundings, clock, signal: over.signal, complain });
@@ -115,6 +114,16 @@ export async function supervise(options: RunOptions, world: SuperviseWorld): Pro
   }
 }
 
+/** What is wrong with the command line is told before anything is made for it: what cannot work is refused, what may not be meant is said. */
+function examine({ command, env, grace, noticeFile, gang, stage }: RunOptions, book: Book): void {
+  assertRunnable(command, env['PATH']);
+  if (gang === null) assertStageWish(stage);
+  const warning = torchrunWarning(command, grace.graceMs, env['PATH']);
+  if (warning !== null) book.warn(warning);
+  const problem = noticeFile === null ? null : noticeFileProblem(noticeFile);
+  if (problem !== null) book.warn(`--notice-file: ${problem}`);
+}
+
 /** How long freeing memory may hold up the end. */
 const FREE_MS = 2_000;
 
@@ -157,14 +166,19 @@ async function openShipping(options: RunOptions, world: Parameters<typeof Shippi
   return opener.open(options.ship, options, world);
 }
 
-type Lives = Omit<Parameters<typeof liveOnce>[0], 'gang' | 'restart'> & { readonly gang: () => string; readonly words: WordsBetween };
+type Lives = Omit<Parameters<typeof liveOnce>[0], 'gang' | 'restart' | 'mayRestart'> & {
+  readonly gang: () => string;
+  readonly words: WordsBetween;
+};
 
 /** One life after the other, until the run is finished, interrupted, or has spent its restarts. */
 async function liveOn(lives: Lives): Promise<number> {
   const { options, store, book, words, notices } = lives;
   let budget = makeBudget(options.restarts);
   for (let restart = 0; ; restart++) {
-    const end = await liveOnce({ ...lives, gang: lives.gang(), restart });
+    const before = budget;
+    const mayRestart = (lastGoodStep: number | null): boolean => hasRestartLeft(before, lastGoodStep);
+    const end = await liveOnce({ ...lives, gang: lives.gang(), restart, mayRestart });
     if (end.trainer === null) return words.leaveInterrupted(null).code;
     const exit = exitOfRun(end);
     if (exit.kind === 'refused') return exit.code;

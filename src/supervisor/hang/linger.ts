@@ -3,7 +3,7 @@ import { type HangRules, lingerLimitMs } from '../../domain/hang.ts';
 import type { Measurements } from '../measurements.ts';
 import { askForStacks, type HangWatch, sleeps } from './watch.ts';
 
-export interface LingerWatch extends Omit<HangWatch, 'rules' | 'life' | 'trainer'> {
+export interface LingerWatch extends Omit<HangWatch, 'rules' | 'life' | 'trainer' | 'mayRestart'> {
   readonly life: Pick<HangWatch['life'], 'finished' | 'finishedMs' | 'ranks'> & { readonly measured: Pick<Measurements, 'quietSinceMs'> };
   readonly trainer: Pick<HangWatch['trainer'], 'living' | 'endRest'>;
   /** Null: it is only told. */

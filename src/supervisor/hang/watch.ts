@@ -16,6 +16,8 @@ export interface HangWatch {
   readonly clock: Clock;
   readonly book: Book;
   readonly signal: AbortSignal;
+  /** Whether a trainer that ends now is started again. */
+  readonly mayRestart: () => boolean;
 }
 
 interface StackWatch {
@@ -73,9 +75,12 @@ export function askForStacks({ life, trainer }: StackWatch): string {
 }
 
 /** The trainer ends as by an error: what was sealed counts, and the budget of restarts decides. */
-async function restart({ trainer, clock, book, signal }: HangWatch): Promise<void> {
+async function restart({ trainer, clock, book, signal, mayRestart }: HangWatch): Promise<void> {
   if (!(await sleeps(clock, DUMP_MS, signal))) return;
-  book.warn('the trainer hangs and is killed, to be started again from the last good checkpoint');
+  const next = mayRestart()
+    ? 'to be started again from the last good checkpoint'
+    : 'and not started again: no restart is left (--restarts)';
+  book.warn(`the trainer hangs and is killed, ${next}`);
   await trainer.killAll(clock);
 }
 

@@ -30,14 +30,17 @@ const POD_SHARED_BYTES = 64 * 1024 * 1024;
 /** The place that is wished for; null: there is none, or none is wanted. A named one that cannot be used is an error. */
 export function findStageFolder(wish: StageWish, run: { readonly run: string; readonly path: string }): StageFolder | null {
   if (wish.kind === 'off') return null;
-  if (wish.kind === 'folder') {
-    const problem = whyNoMemory(wish.path);
-    if (problem !== null) throw unusable(wish, problem);
-    return folderIn(wish.path, run, false);
-  }
+  assertStageWish(wish);
+  if (wish.kind === 'folder') return folderIn(wish.path, run, false);
   if (whyNoMemory(SHARED_MEMORY) !== null) return null;
   const { blocks, bsize } = statfsSync(SHARED_MEMORY);
   return blocks * bsize <= POD_SHARED_BYTES ? null : folderIn(SHARED_MEMORY, run, true);
+}
+
+/** Refuses a named place that cannot be used. */
+export function assertStageWish(wish: StageWish): void {
+  const problem = wish.kind === 'folder' ? whyNoMemory(wish.path) : null;
+  if (wish.kind === 'folder' && problem !== null) throw unusable(wish, problem);
 }
 
 /** Named for the run and its folder: a copy of the folder is another run in all that matters here. */
