@@ -29,13 +29,23 @@ export function expectOutcome(cause: Cause, manner: Manner, outcome: Outcome, tw
 }
 
 /** What is left on the pod tells the cause, and its Job counts it only where nothing on it says that it was interrupted. */
-function expectMarks({ marks }: Cause, { exitCode, phase, podReason, disruption, failures }: Outcome): void {
+function expectMarks(cause: Cause, { exitCode, phase, podReason, disruption, failures }: Outcome): void {
+  const { marks } = cause;
   const wasKilled = exitCode !== 0 && exitCode !== INTERRUPTED;
-  expect({ podReason, disruption, failures }).toEqual({
+  expect({ podReason, disruption }).toEqual({
     podReason: phase === 'Succeeded' ? null : marks.podReason,
     disruption: marks.disruption,
-    failures: wasKilled ? marks.failuresWhenKilled : 0,
   });
+  const counted = wasKilled ? marks.failuresWhenKilled : 0;
+  expect(mayBeCalledFailedFirst(cause) ? [counted, marks.failuresWhenKilled] : [counted]).toContain(failures);
+}
+
+/**
+ * What a kubelet ends by itself, with a reason of its own, it calls failed at once, and sends that when the container has ended: a busy one before it sends with what
+ * (the trace `node-critical-pod-exit-0` has pods that failed and then succeeded). A Job that looks between the two takes it for failed, with no exit code.
+ */
+function mayBeCalledFailedFirst({ marks }: Cause): boolean {
+  return marks.podReason !== null;
 }
 
 /**
@@ -44,7 +54,8 @@ function expectMarks({ marks }: Cause, { exitCode, phase, podReason, disruption,
  */
 function expectControl(cause: Cause, bare: Outcome, twin: string): void {
   if ((cause.grace === 'pod' || cause.grace === 'node') && isReported(bare)) expect(bare.exitCode).toBe(0);
-  const isLost = bare.exitCode === 0 && cause.exitWithZero === 'complete';
+  const isStartedAgain = mayBeCalledFailedFirst(cause) && bare.nextNode !== null;
+  const isLost = bare.exitCode === 0 && cause.exitWithZero === 'complete' && !isStartedAgain;
   expect(bare).toMatchObject({ job: 'Complete', result: isLost ? null : twin });
   if (cause.exitWithZero === 'complete') expect(bare.phase).toBe(bare.exitCode === 0 ? 'Succeeded' : 'Failed');
 }
