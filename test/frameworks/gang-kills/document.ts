@@ -101,8 +101,8 @@ interrupted is one of programs of their own with all of torch.
 
 ${found(faults)}## What is not covered
 
-When the supervisor alone is killed its trainer goes on, without anybody to save for it; it is ended when the next life has begun, so that both
-are there for a while: what it does then is not counted as lost. After SIGTERM a save that cannot be sealed within the grace is given up; what the
+When the supervisor alone is killed its trainer goes on, without anybody to save for it, until the next life ends it before it starts its own: what it
+does meanwhile is not counted as lost. After SIGTERM a save that cannot be sealed within the grace is given up; what the
 ranks do between that and their end is lost beyond the bound. The machine is a small virtual one beside other work, so that saves are slow and
 blows fall late. All ranks are on one machine; several nodes are held by the suites \`test/supervisor/gang.test.ts\` and
 \`test/frameworks/gang.test.ts\`.

@@ -21,8 +21,6 @@ const LOOK_AROUND_MS = 50;
 const JITTER_MS = 100;
 /** Ten times as long as any life takes on a busy machine: one that lasts longer does not end by itself. */
 const LIFE_MS = 600_000;
-/** What outlives its supervisor trains on until the next one is there, or, in so many cases, until the ranks of that one train too. */
-const BOTH_TRAIN = 0.25;
 
 export interface StrikeOptions extends Pick<RunOptions, 'torchrun' | 'steps' | 'manner'> {
   /** Blows in the order in which they fall; drawn when left out. */
@@ -148,9 +146,8 @@ class Striker {
     const { run, life, ended } = scene;
     const isEarly = isStruck && this.#isEarly();
     const hasBegun = await run.hasBegun(life);
-    if (rng.next() >= BOTH_TRAIN) endOrphans(run);
+    if (hasBegun) this.#lookForOrphans(run);
     const first = hasBegun ? (isEarly ? -1 : await this.#begun(scene)) : null;
-    endOrphans(run);
     if (first === null || !isStruck) return false;
     if (isSealedFirst === true) await life.line(/sealed step/);
     const until = isEarly ? -1 : first + rng.next() * MOST_STEPS;
@@ -162,6 +159,18 @@ class Striker {
   #isEarly(): boolean {
     const { rng, isSealedFirst = false } = this.#options;
     return !isSealedFirst && rng.next() < EARLY;
+  }
+
+  /** What has outlived its supervisor is ended by the next one, before that says that it has begun. */
+  #lookForOrphans(run: StruckRun): void {
+    const alive = new Set(run.orphans.length > 0 ? startedIn(run.dir) : []);
+    // A number may have been given again.
+    for (const pid of startedIn(run.dir, run.attempt)) alive.delete(pid);
+    for (const pid of run.orphans.filter((one) => alive.has(one))) {
+      this.#book.fault(`what had outlived its supervisor lives on beside attempt ${run.attempt}: ${describeProcess(pid)}`);
+      killHard(pid);
+    }
+    run.orphans = [];
   }
 
   /** The step that the ranks begin with; null when the life ended before. */
@@ -240,11 +249,4 @@ class Striker {
     }
     this.clear();
   }
-}
-
-/** What an earlier life has left alive, and what lives still. */
-function endOrphans(run: StruckRun): void {
-  const alive = new Set(run.orphans.length > 0 ? startedIn(run.dir) : []);
-  for (const pid of run.orphans) if (alive.has(pid)) killHard(pid);
-  run.orphans = [];
 }
