@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -45,13 +45,34 @@ import { containerMemory } from '${ROOT}src/supervisor/container-memory.ts';
 console.log(JSON.stringify(containerMemory()));
 `;
 
-/** What the daemons of a cluster, and kubectl, make wherever they are not told otherwise. Others write into the folders around meanwhile. */
+/** What the daemons of a cluster, and kubectl, make wherever they are not told otherwise, and where those that a machine has itself are quiet. */
 const OUTSIDE = [
-  ...['/etc/cni', '/etc/containerd', '/etc/kubernetes', '/opt/cni', '/opt/containerd', '/usr/libexec/kubernetes'],
-  ...['/run/containerd', '/run/netns', '/var/lib/cni', '/var/lib/containerd', '/var/lib/etcd', '/var/lib/kubelet', '/var/run/kubernetes'],
-  ...['/var/log/containers', '/var/log/pods', '/default.etcd', join(homedir(), '.kube/cache')],
+  '/etc/cni',
+  '/etc/containerd',
+  '/etc/kubernetes',
+  '/opt/cni',
+  '/opt/containerd',
+  '/usr/libexec/kubernetes',
+  '/default.etcd',
 ];
-const outside = (): readonly string[] => OUTSIDE.filter((path) => existsSync(path));
+/** Where a kubectl of somebody's writes at any time, but makes a folder only for a server that it has not seen before. */
+const SERVERS = join(homedir(), '.kube/cache/discovery');
+/** Where a containerd, or another cluster, writes at any time: clusters have folders of their own in these places. */
+const HIDDEN = ['/run', '/var/lib', '/var/log'];
+
+/** All that is there, with what changes when somebody writes. */
+function outside(): readonly string[] {
+  const below = OUTSIDE.flatMap((path) => [path, ...(existsSync(path) ? namesIn(path, true).map((name) => join(path, name)) : [])]);
+  const written = below.map((path) => {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    return found === undefined ? `${path} is not there` : `${path} ${found.size} ${found.mtimeMs}`;
+  });
+  return [...written, ...(existsSync(SERVERS) ? namesIn(SERVERS, false) : [])].toSorted();
+}
+
+function namesIn(folder: string, recursive: boolean): readonly string[] {
+  return readdirSync(folder, { recursive, encoding: 'utf8' });
+}
 
 const seen = (cluster: Cluster, network: string): Traces => tracesOf({ folder: cluster.folder, cgroup: cgroupOf(cluster.id), network });
 
@@ -210,5 +231,8 @@ describe.skipIf(reason !== null)(`a real cluster${reason === null ? '' : ` (skip
   it('writes nothing outside of its own folder', async () => {
     await cluster.run([...cluster.kubectlCommand, 'get', 'pods']);
     expect(outside()).toEqual(before);
+    const [machine, own] = [HIDDEN.map((path) => String(statSync(path).dev)), await cluster.run(['stat', '--format=%d', ...HIDDEN])];
+    expect(own.trim().split('\n')).toHaveLength(HIDDEN.length);
+    for (const device of own.trim().split('\n')) expect(machine).not.toContain(device);
   });
 });
