@@ -3,11 +3,13 @@
     holdfast run --dir=runs/torchrun --every=50steps -- torchrun --standalone --nproc-per-node=2 examples/torchrun/train.py
 
 Press Ctrl-C, or kill any rank, and start the same line again: all ranks go on after the same step, and end with the weights of a run that was
-never interrupted. With three ranks or more that holds to the last bit only with ``DistributedDataParallel(model, find_unused_parameters=True)``.
+never interrupted. It takes how many steps, and how many seconds a step takes at least, as one of a large model would: TOTAL STEP_SECONDS.
+With three ranks or more the same weights to the last bit come only with ``DistributedDataParallel(model, find_unused_parameters=True)``.
 """
 
 import hashlib
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -18,6 +20,7 @@ import holdfast
 import holdfast.dcp
 
 TOTAL = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+STEP_SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
 
 
 def main():
@@ -42,6 +45,7 @@ def main():
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        time.sleep(STEP_SECONDS)
         if run.step(step, loss=loss.item()):
             state.async_save(run, step)
     state.wait()

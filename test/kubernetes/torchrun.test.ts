@@ -12,7 +12,7 @@ import { JOBS, PODS, podsOf, trueConditions } from './scenario/objects.ts';
 import { tellingState } from './scenario/state.ts';
 
 /** As the published patch has it. */
-const STEPS = '2000';
+const STEPS = '1000';
 /** Two ranks that wait for each other at every step are slow where others compute. */
 const PATIENCE_MS = 15 * 60_000;
 const FINDER = join(ROOT, 'test/frameworks/setup.sh');
