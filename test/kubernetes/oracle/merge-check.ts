@@ -1,47 +1,47 @@
-import type { Rng } from '../../../src/core/rng.ts';
-import { type Case, type OracleCheck, canonical, refusal, several } from './check.ts';
-
-type Data = Readonly<Record<string, string>>;
-
-interface Step {
-  readonly do: 'apply' | 'apply-by-force' | 'update';
-  readonly manager: string;
-  readonly data: Data;
-}
-
-/** What is known of an object: its fields, and who owns which, by `manager/Operation`. */
-interface State {
-  readonly data: Data;
-  readonly owned: Readonly<Record<string, readonly string[]>>;
-}
+import { type Case, type OracleCheck, canonical, refusal } from './check.ts';
+import { type Kind, someStep } from './merge-cases.ts';
+import { NOTHING, type State, type Step, believed } from './merge-model.ts';
+import { type Fields, SCHEMAS } from './merge-schema.ts';
 
 interface StepVerdict {
   readonly conflicts?: readonly string[];
   readonly error?: string;
-  readonly object: { readonly data?: Data };
+  readonly object: Fields;
   readonly owned: Readonly<Record<string, readonly string[]>>;
 }
 
-const MANAGERS = ['alice', 'bob', 'carol'] as const;
-const KEYS = ['a', 'b', 'c', 'd'] as const;
-const NOTHING: State = { data: {}, owned: {} };
+/** A step, and what we believe comes of it. */
+interface Believed {
+  readonly step: Step;
+  readonly state: State;
+  readonly conflicts: readonly string[];
+}
 
-/** Server-side apply on a flat object: who may change what, who owns what, and what goes when nobody wants it any more. */
+/** Server-side apply: who may change what, who owns what, and what goes when nobody wants it any more. */
 export const MERGE_CHECK: OracleCheck = {
   name: 'merge',
   about:
-    'server-side apply: a history of one flat object (a ConfigMap) with three managers who apply, apply by force and update: after every step its fields, who owns which, and what is refused',
+    'server-side apply: a history of one object (a Pod with containers, their ports, environment and resources, volumes, labels, finalizers and what is merged whole; or a ConfigMap) with three managers who apply, apply by force and update: after every step all its fields in their order, who owns which, and what is refused',
   makeCase(rng): Case {
-    const steps = several(rng.integer(1, 7), () => someStep(rng));
-    // The last step twice: the second time nothing may change.
-    const last = steps.at(-1) as Step;
-    const all = [...steps, { ...last, do: last.do === 'apply' ? ('apply-by-force' as const) : last.do }];
-    const again = [...all, all.at(-1) as Step];
+    const kind: Kind = rng.pick(['Pod', 'Pod', 'Pod', 'ConfigMap']);
+    const history: Believed[] = [];
+    const take = (step: Step): void => {
+      history.push({ step, ...believed(history.at(-1)?.state ?? NOTHING, step, SCHEMAS[kind]) });
+    };
+    const count = rng.integer(1, 7);
+    while (history.length < count) take(someStep(rng, kind, history.at(-1)?.state.object ?? {}));
+    // The last step again and again: the last time nothing may change. The second time something may, for what an apply has left as null is empty then.
+    const { step: last } = history.at(-1) as Believed;
+    const again: Step = { ...last, do: last.do === 'apply' ? 'apply-by-force' : last.do };
+    for (let times = 0; times < 3; times++) take(again);
+    const stays = canonical(told(history.at(-1) as Believed)) === canonical(told(history.at(-2) as Believed));
     return {
-      questions: [{ merge: { apiVersion: 'v1', kind: 'ConfigMap', steps: again.map(asked) } }],
+      questions: [{ merge: { apiVersion: 'v1', kind, steps: history.map(({ step }) => step) } }],
       disagreements: ([answer]) => {
         const why = refusal(answer);
-        return why === null ? differences(again, (answer as { readonly steps: readonly StepVerdict[] }).steps) : [`refused: ${why}`];
+        if (why !== null) return [`refused: ${why}`];
+        const differing = differences(history, (answer as { readonly steps: readonly StepVerdict[] }).steps);
+        return stays ? differing : [...differing, 'the same step changes something again and again'];
       },
       outcome: ([answer]) => {
         const { steps: verdicts } = answer as { readonly steps: readonly StepVerdict[] };
@@ -51,76 +51,23 @@ export const MERGE_CHECK: OracleCheck = {
   },
 };
 
-function someStep(rng: Rng): Step {
-  const kind = rng.pick(['apply', 'apply', 'apply', 'apply-by-force', 'update'] as const);
-  const data = Object.fromEntries(KEYS.filter(() => rng.next() < 0.5).map((key) => [key, String(rng.integer(0, 2))]));
-  return { do: kind, manager: rng.pick(MANAGERS), data };
-}
-
-function asked({ data, ...step }: Step): unknown {
-  return { ...step, object: { metadata: { name: 'one' }, ...(Object.keys(data).length === 0 ? {} : { data }) } };
-}
-
-function differences(steps: readonly Step[], verdicts: readonly StepVerdict[]): readonly string[] {
-  let state = NOTHING;
-  for (const [index, step] of steps.entries()) {
-    const verdict = verdicts[index];
-    const expected = believed(state, step);
-    state = expected.state;
-    const real = [verdict?.conflicts ?? [], verdict?.error ?? null, verdict?.object.data ?? {}, leavesOf(verdict?.owned ?? {})];
-    const ours = [expected.conflicts, null, state.data, leavesOf(state.owned)];
-    if (canonical(real) !== canonical(ours))
-      return [`after ${canonical(steps.slice(0, index + 1))} it is ${canonical(real)}, we believed ${canonical(ours)}`];
+function differences(history: readonly Believed[], verdicts: readonly StepVerdict[]): readonly string[] {
+  for (const [index, expected] of history.entries()) {
+    const { conflicts = [], error = null, object, owned } = verdicts[index] ?? { object: {}, owned: {} };
+    const { apiVersion: _, kind: __, ...fields } = object;
+    const real: Readonly<Record<string, unknown>> = { conflicts, error, object: fields, ...owned };
+    const ours = told(expected);
+    const differing = [...new Set([...Object.keys(real), ...Object.keys(ours)])].filter(
+      (of) => canonical(real[of]) !== canonical(ours[of]),
+    );
+    if (differing.length === 0) continue;
+    const both = differing.map((of) => `${of} is ${canonical(real[of])}, we believed ${canonical(ours[of])}`);
+    const before = index === 0 ? {} : told(history[index - 1] as Believed);
+    return [`step ${index}, ${canonical(expected.step)}, on ${canonical(before)}: ${both.join('; ')}`];
   }
   return [];
 }
 
-/** Only the fields of the data: others, such as an empty map, are nobody's business here. Who owns nothing is not there. */
-function leavesOf(owned: State['owned']): State['owned'] {
-  const kept = Object.entries(owned).map(([who, paths]) => [who, paths.filter((path) => path.startsWith('.data.')).sort()] as const);
-  return Object.fromEntries(kept.filter(([, paths]) => paths.length > 0));
-}
-
-/** What we believe of one step. */
-function believed(state: State, step: Step): { readonly state: State; readonly conflicts: readonly string[] } {
-  return step.do === 'update' ? { state: updated(state, step), conflicts: [] } : applied(state, step);
-}
-
-/** Whoever updates owns what he changed or added, and nobody else does any more; what he took away is gone for all. */
-function updated({ data, owned }: State, { manager, data: wanted }: Step): State {
-  const changed = pathsOf(wanted, (key) => data[key] !== wanted[key]);
-  const gone = pathsOf(data, (key) => wanted[key] === undefined);
-  const left = without(owned, [...changed, ...gone]);
-  const mine = `${manager}/Update`;
-  return { data: wanted, owned: { ...left, [mine]: [...(left[mine] ?? []), ...changed] } };
-}
-
-function applied(
-  { data, owned }: State,
-  { manager, data: wanted, do: how }: Step,
-): { readonly state: State; readonly conflicts: readonly string[] } {
-  const mine = `${manager}/Apply`;
-  const others = Object.fromEntries(Object.entries(owned).filter(([who]) => who !== mine));
-  const ownedByOthers = new Set(Object.values(others).flat());
-  const contested = pathsOf(wanted, (key) => data[key] !== undefined && data[key] !== wanted[key] && ownedByOthers.has(`.data.${key}`));
-  // A field is named once for each of its owners.
-  const conflicts = contested.flatMap((path) => Object.values(others).flatMap((own) => (own.includes(path) ? [path] : []))).sort();
-  if (conflicts.length > 0 && how === 'apply') return { state: { data, owned }, conflicts };
-  const left = without(others, contested);
-  const now = pathsOf(wanted, () => true);
-  // What he wanted before and wants no more goes, unless somebody else owns it.
-  const wantedBySomebody = new Set([...now, ...Object.values(left).flat()]);
-  const dropped = new Set((owned[mine] ?? []).filter((path) => !wantedBySomebody.has(path)));
-  const kept = Object.entries(data).filter(([key]) => !dropped.has(`.data.${key}`));
-  return { state: { data: { ...Object.fromEntries(kept), ...wanted }, owned: { ...left, [mine]: now } }, conflicts: [] };
-}
-
-function pathsOf(data: Data, isMeant: (key: string) => boolean): string[] {
-  return Object.keys(data)
-    .filter((key) => isMeant(key))
-    .map((key) => `.data.${key}`);
-}
-
-function without(owned: State['owned'], paths: readonly string[]): State['owned'] {
-  return Object.fromEntries(Object.entries(owned).map(([who, own]) => [who, own.filter((path) => !paths.includes(path))]));
+function told({ state: { object, owned }, conflicts }: Believed): Readonly<Record<string, unknown>> {
+  return { conflicts, error: null, object, ...Object.fromEntries(Object.entries(owned).map(([who, paths]) => [who, [...paths].sort()])) };
 }
