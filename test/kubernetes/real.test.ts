@@ -7,7 +7,8 @@ import { type ProcessResult, ROOT, bash, runProcess } from '../support/run-proce
 import { tempFolder } from '../support/temp-folder.ts';
 import { findFacility } from './cluster/facility.ts';
 import { cgroupOf } from './cluster/leftovers.ts';
-import type { ProcessIdentity } from './cluster/process-start.ts';
+import { ownCache } from './cluster/own-cache.ts';
+import { type ProcessIdentity, identify, isThere } from './cluster/process-start.ts';
 import { NO_TRACES, networkOf, tracesOf } from './cluster/traces.ts';
 import { eventually } from './cluster/wait.ts';
 import { whyNoTrainers } from './scenario/host-trees.ts';
@@ -24,16 +25,12 @@ interface Place {
 
 /** With what is built already, and without a person's own clusters, which `down` would take down. */
 async function inPlaceOfItsOwn(use: (place: Place) => Promise<void>): Promise<void> {
-  using cache = tempFolder();
+  await using cache = ownCache();
   const { folder } = findFacility();
   symlinkSync(folder, join(cache.path, basename(folder)));
   const env = { PATH: process.env['PATH'], HOLDFAST_CACHE: cache.path };
   const real: Place['real'] = (...args) => runProcess(process.execPath, [SCRIPT, ...args], { env });
-  try {
-    await use({ cache: cache.path, env, real });
-  } finally {
-    await real('down');
-  }
+  await use({ cache: cache.path, env, real });
 }
 
 /** What can be seen of the only cluster, which is there. */
@@ -50,13 +47,35 @@ async function expectNothingLeft(folder: string, seen: () => ReturnType<typeof t
 }
 
 /** The folder of a cluster that is being made, once it has processes. */
-function folderOfBegun(cache: string, starter: ChildProcess): Promise<string> {
+function folderOfBegun(cache: string, starter: ChildProcess, before: readonly string[] = []): Promise<string> {
   const clusters = join(cache, 'clusters');
   const ask = (): string | null => {
-    const [id] = existsSync(clusters) ? readdirSync(clusters) : [];
-    return id !== undefined && existsSync(join(clusters, id, 'control-plane/etcd')) ? join(clusters, id) : null;
+    const ids = existsSync(clusters) ? readdirSync(clusters) : [];
+    const begun = ids.find((id) => !before.includes(id) && existsSync(join(clusters, id, 'control-plane/etcd')));
+    return begun === undefined ? null : join(clusters, begun);
   };
   return eventually('the begin of a cluster', ask, { hopeless: () => (starter.exitCode === null ? null : 'its starter has ended') });
+}
+
+interface KilledStart {
+  readonly folder: string;
+  readonly seen: ReturnType<typeof seenOf>;
+  /** What it has left. */
+  readonly processes: readonly ProcessIdentity[];
+}
+
+/** A start that is killed in its midst. */
+async function killedStart(cache: string, env: Place['env']): Promise<KilledStart> {
+  const clusters = join(cache, 'clusters');
+  const before = existsSync(clusters) ? readdirSync(clusters) : [];
+  const starter = spawn(process.execPath, [SCRIPT, '--nodes=1'], { env, stdio: 'ignore' });
+  const folder = await folderOfBegun(cache, starter, before);
+  const seen = seenOf(folder);
+  starter.kill('SIGKILL');
+  await once(starter, 'exit');
+  const processes = seen().processes.map(identify);
+  expect(processes.length).toBeGreaterThan(1);
+  return { folder, seen, processes };
 }
 
 /** A line that goes on beside others; it ends when it is no longer used. */
@@ -130,25 +149,33 @@ describe.skipIf(reason !== null)(`npm run cluster:real${reason === null ? '' : `
       expect(await real('down')).toMatchObject({ code: 0, stdout: 'There is none.\n' });
     }));
 
-  it.concurrent('leaves nothing when it is interrupted while it starts', () =>
+  it.concurrent('leaves nothing when it is interrupted while it starts, also when Ctrl-C is pressed again', () =>
     inPlaceOfItsOwn(async ({ cache, env }) => {
-      const starter = spawn(process.execPath, [SCRIPT], { env, stdio: 'ignore' });
+      const starter = spawn(process.execPath, [SCRIPT, '--nodes=1'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+      let said = '';
+      starter.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
       const folder = await folderOfBegun(cache, starter);
       const seen = seenOf(folder);
+      const ended = once(starter, 'close');
       starter.kill('SIGINT');
-      expect(await once(starter, 'exit')).toEqual([130, null]);
+      await eventually('the first to be heard', () => (said.includes('SIGINT came: taking down what was made …\n') ? true : null));
+      starter.kill('SIGINT');
+      expect(await ended, said).toEqual([130, null]);
+      expect(said).toMatch(/error: SIGINT came\nNothing of a cluster was left behind\.\n$/);
       await expectNothingLeft(folder, seen);
     }));
 
-  it.concurrent('leaves nothing after `down` when it is killed while it starts', () =>
+  it.concurrent('leaves nothing after the next start, or after `down`, when it is killed while it starts', () =>
     inPlaceOfItsOwn(async ({ cache, env, real }) => {
-      const starter = spawn(process.execPath, [SCRIPT], { env, stdio: 'ignore' });
-      const folder = await folderOfBegun(cache, starter);
-      const seen = seenOf(folder);
-      starter.kill('SIGKILL');
-      await once(starter, 'exit');
-      expect(await real('down')).toMatchObject({ code: 0, stdout: `Taken down: ${basename(folder)}\n` });
-      await expectNothingLeft(folder, seen);
+      const killed = await killedStart(cache, env);
+      const next = await killedStart(cache, env);
+      expect(killed.processes.filter(isThere)).toEqual([]);
+      // The next one's network may have got the number of the first one's.
+      await expectNothingLeft(killed.folder, () =>
+        tracesOf({ folder: killed.folder, cgroup: cgroupOf(basename(killed.folder)), network: 'none' }),
+      );
+      expect(await real('down')).toMatchObject({ code: 0, stdout: `Taken down: ${basename(next.folder)}\n` });
+      await expectNothingLeft(next.folder, next.seen);
     }));
 
   it.concurrent.for([

@@ -1,12 +1,15 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { toError } from '../../src/core/errors.ts';
 import { quoted } from '../../src/cli/completion/model.ts';
+import { calledOff } from './cluster/called-off.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { buildFacility, whyNoNamespaces } from './cluster/facility.ts';
-import { keptClusters, removeCluster, removeLeftovers } from './cluster/leftovers.ts';
+import { clustersElsewhere, keptClusters, ownClusters, removeCluster, removeLeftovers } from './cluster/leftovers.ts';
 import { BASE_IMAGE } from './cluster/runtime.ts';
 import { USAGE, type Wish, wishOf } from './play/command.ts';
 import { guide } from './play/guide.ts';
+import { whatIsElsewhere, whatIsLeft } from './play/left.ts';
 import { EXAMPLE_IMAGE, providePrograms, provideRuns } from './scenario/example.ts';
 import { hostPython, whyNoPython } from './scenario/host-trees.ts';
 
@@ -34,20 +37,16 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function start(wish: Wish): Promise<number> {
-  const whyNot = await buildFacility();
-  if (whyNot !== null) {
-    process.stderr.write(`error: ${whyNot}\n`);
-    return 1;
-  }
-  const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort(new Error(`${signal} came`)));
-  process.stderr.write('starting …\n');
+  const signal = calledOff((text) => void process.stderr.write(text));
   try {
-    process.stdout.write(await startToPlay(wish, stop.signal));
+    const whyNot = await buildFacility(signal);
+    if (whyNot !== null) throw new Error(whyNot);
+    process.stderr.write('starting …\n');
+    process.stdout.write(await startToPlay(wish, signal));
     return 0;
   } catch (thrown) {
-    process.stderr.write(`error: ${thrown instanceof Error ? thrown.message : String(thrown)}\nNothing was left behind.\n`);
-    return stop.signal.aborted ? 130 : 1;
+    process.stderr.write(`error: ${toError(thrown).message}\n${whatIsLeft(ownClusters())}`);
+    return signal.aborted ? 130 : 1;
   }
 }
 
@@ -67,7 +66,8 @@ async function startToPlay({ nodes, images }: Wish, signal: AbortSignal): Promis
     cluster.settle();
     return told;
   } catch (thrown) {
-    await cluster[Symbol.asyncDispose]();
+    // Whoever tells of it looks what is left.
+    await Promise.allSettled([cluster[Symbol.asyncDispose]()]);
     throw thrown;
   }
 }
@@ -82,12 +82,18 @@ function writeKubectl(cluster: Cluster): string {
 }
 
 async function takeDown(): Promise<number> {
-  const kept = keptClusters();
-  for (const place of kept) await removeCluster(place);
-  const left = await removeLeftovers();
-  const ids = [...kept.map(({ id }) => id), ...left];
-  process.stdout.write(ids.length === 0 ? 'There is none.\n' : `Taken down: ${ids.join(', ')}\n`);
-  return 0;
+  try {
+    const kept = keptClusters();
+    for (const place of kept) await removeCluster(place);
+    const left = await removeLeftovers();
+    const ids = [...kept.map(({ id }) => id), ...left];
+    process.stdout.write(ids.length === 0 ? 'There is none.\n' : `Taken down: ${ids.join(', ')}\n`);
+    process.stderr.write(whatIsElsewhere(clustersElsewhere()));
+    return 0;
+  } catch (thrown) {
+    process.stderr.write(`error: ${toError(thrown).message}\n`);
+    return 1;
+  }
 }
 
 process.exitCode = await main(process.argv.slice(2));

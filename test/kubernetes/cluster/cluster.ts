@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { toError } from '../../../src/core/errors.ts';
 import type { KubeApi } from './api.ts';
 import { Box } from './box.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
@@ -56,9 +57,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   } catch (thrown) {
     // Before they are given back.
     const noInotify = whyInotifyIsShort(inotifyNow());
-    await removeCluster(place);
-    if (noInotify === null) throw thrown;
-    throw new Error(`${thrown instanceof Error ? thrown.message : String(thrown)}\n${noInotify}`, { cause: thrown });
+    const notRemoved = await removeCluster(place).then(
+      () => null,
+      (error: unknown) => toError(error).message,
+    );
+    const more = [noInotify, notRemoved].filter((text) => text !== null);
+    throw more.length === 0 ? thrown : new Error([toError(thrown).message, ...more].join('\n'), { cause: thrown });
   }
 }
 

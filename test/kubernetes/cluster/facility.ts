@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { toError } from '../../../src/core/errors.ts';
 import { prepare } from './prepare.ts';
 
 /** In the environment of tests, where they could not be built. */
@@ -57,7 +58,7 @@ export function whyNotBuilt(): string | null {
     findFacility();
     return null;
   } catch (thrown) {
-    return thrown instanceof Error ? thrown.message : String(thrown);
+    return toError(thrown).message;
   }
 }
 

@@ -17,10 +17,9 @@ export function ownCache(): OwnCache {
     path: folder.path,
     [Symbol.asyncDispose]: async () => {
       await endThoseWith(folder.path);
-      await inCache(folder.path, async () => {
+      await inCache(folder.path, () => {
         removeOwnAtOnce();
-        for (const place of keptClusters()) await removeCluster(place);
-        await removeLeftovers();
+        return Promise.all([...keptClusters().map(removeCluster), removeLeftovers()]);
       });
       folder[Symbol.dispose]();
     },
@@ -43,11 +42,12 @@ function environmentOf(pid: string): readonly string[] {
   }
 }
 
-async function inCache(path: string, work: () => Promise<void>): Promise<void> {
+/** Which clusters there are is asked before this returns: tests that run side by side share the environment. */
+function inCache<Value>(path: string, work: () => Value): Value {
   const before = process.env['HOLDFAST_CACHE'];
   process.env['HOLDFAST_CACHE'] = path;
   try {
-    await work();
+    return work();
   } finally {
     if (before === undefined) delete process.env['HOLDFAST_CACHE'];
     else process.env['HOLDFAST_CACHE'] = before;

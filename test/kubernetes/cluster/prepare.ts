@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { toError } from '../../../src/core/errors.ts';
 import { unlessGone } from './gone.ts';
 
 /**
@@ -25,7 +26,7 @@ export async function prepare([program, ...args]: readonly [string, ...string[]]
     return code === 0 ? null : last.trim() || `${program} ended with ${code ?? killer}`;
   } catch (thrown) {
     signal?.throwIfAborted();
-    return `${program} cannot be run: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+    return `${program} cannot be run: ${toError(thrown).message}`;
   } finally {
     signal?.removeEventListener('abort', endGroup);
   }

@@ -13,7 +13,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { toError } from '../../../src/core/errors.ts';
 import { ROOT } from '../../support/run-process.ts';
+import { calledOff } from '../cluster/called-off.ts';
 import { SYSTEM_PATH, cacheFolder, whyNoNamespaces } from '../cluster/facility.ts';
 import { identify, isThere } from '../cluster/process-start.ts';
 import { eventually } from '../cluster/wait.ts';
@@ -40,14 +42,13 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`error: ${reason}\n`);
     return 1;
   }
-  const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort(new Error(`${signal} came`)));
+  const signal = calledOff((text) => void process.stderr.write(text));
   const folder = claimFolder();
   try {
-    return await runIn(folder, wish, stop.signal);
+    return await runIn(folder, wish, signal);
   } catch (thrown) {
-    process.stderr.write(`error: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
-    return stop.signal.aborted ? 130 : 1;
+    process.stderr.write(`error: ${toError(thrown).message}\n`);
+    return signal.aborted ? 130 : 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { toError } from '../../../src/core/errors.ts';
 import { findFacility } from '../cluster/facility.ts';
 import type { OracleCheck } from './check.ts';
 import { CHECKS, type Cases, LONG_RUN } from './checks.ts';
@@ -82,7 +83,7 @@ function wishOf(args: readonly string[]): Wish | string {
     if (!Number.isInteger(seed) || seed < 0) return `--seed=${values.seed}: a whole number from 0 on is needed`;
     return { cases: { seed, count }, record: values.record, isHelp: values.help };
   } catch (thrown) {
-    return thrown instanceof Error ? thrown.message : String(thrown);
+    return toError(thrown).message;
   }
 }
 

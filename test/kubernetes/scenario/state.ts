@@ -1,3 +1,4 @@
+import { toError } from '../../../src/core/errors.ts';
 import type { KubeObject } from '../cluster/api.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { JOBS, NODES, PODS } from './objects.ts';
@@ -11,7 +12,7 @@ export async function tellingState<Value>(cluster: Cluster, work: () => Promise<
   try {
     return await work();
   } catch (thrown) {
-    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    const { message } = toError(thrown);
     throw new Error(`${message}\n\n${await stateOf(cluster)}`, { cause: thrown });
   }
 }

@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { toError } from '../../../src/core/errors.ts';
+import { calledOff } from '../cluster/called-off.ts';
 import { buildFacility, whyNoNamespaces } from '../cluster/facility.ts';
 import { inParallel } from '../cluster/in-parallel.ts';
 import { recordedOn } from '../scenario/notes.ts';
@@ -46,19 +48,15 @@ async function main(args: readonly string[]): Promise<number> {
     writePages();
     return 0;
   }
-  const reason = whyNoNamespaces() ?? (await buildFacility());
-  if (reason !== null) {
-    process.stderr.write(`error: ${reason}\n`);
-    return 1;
-  }
-  const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort(new Error(`${signal} came`)));
+  const signal = calledOff((text) => void process.stderr.write(text));
   try {
-    await using stage = await startStage(stop.signal);
-    return (await record(stage, wish, stop.signal)) ? 0 : 1;
+    const reason = whyNoNamespaces() ?? (await buildFacility(signal));
+    if (reason !== null) throw new Error(reason);
+    await using stage = await startStage(signal);
+    return (await record(stage, wish, signal)) ? 0 : 1;
   } catch (thrown) {
-    process.stderr.write(`error: ${messageOf(thrown)}\n`);
-    return stop.signal.aborted ? 130 : 1;
+    process.stderr.write(`error: ${toError(thrown).message}\n`);
+    return signal.aborted ? 130 : 1;
   }
 }
 
@@ -80,7 +78,7 @@ function wishOf(args: readonly string[]): Wish | string {
     const { check: isCheck, list: isList, help: isHelp } = values;
     return { names: positionals.length > 0 ? positionals : known, times, isCheck, isList, isHelp };
   } catch (thrown) {
-    return `error: ${messageOf(thrown)}\n`;
+    return `error: ${toError(thrown).message}\n`;
   }
 }
 
@@ -93,7 +91,7 @@ async function record(stage: Stage, wish: Wish, signal: AbortSignal): Promise<bo
   };
   const failed = await playAll(stage, wish, { finish, signal });
   if (!wish.isCheck) writePages();
-  for (const [name, thrown] of failed) process.stderr.write(`error: ${name}: ${messageOf(thrown)}\n`);
+  for (const [name, thrown] of failed) process.stderr.write(`error: ${name}: ${toError(thrown).message}\n`);
   return failed.size === 0;
 }
 
@@ -158,10 +156,6 @@ function writePages(): void {
 
 function today(): string {
   return new Date().toISOString().slice(0, 10);
-}
-
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 process.exitCode = await main(process.argv.slice(2));
