@@ -9,7 +9,7 @@ import { type Nearness, nearnessOf, realmHere } from './realm.ts';
 import { type ClusterPlace, type ClusterRecord, clusterPlaces, clustersFolder, readRecord, writeRecord } from './record.ts';
 import { eventually } from './wait.ts';
 
-const CGROUP_PREFIX = 'holdfast-cluster-';
+export const CGROUP_PREFIX = 'holdfast-cluster-';
 /** Far longer than it takes to write a record. */
 const CLAIM_MS = 60_000;
 /** How long a process that is about to end waits for the end of its clusters: the kernel needs a second for a large one. */

@@ -36,7 +36,7 @@ export function tracesOf(cluster: { readonly folder: string; readonly cgroup: st
 }
 
 /** The files that loop devices are made from. */
-function loopFiles(): string[] {
+export function loopFiles(): string[] {
   const devices = readdirSync('/sys/block').filter((name) => name.startsWith('loop'));
   return devices.flatMap((name) => {
     try {
@@ -52,7 +52,7 @@ export function networkOf(pid: number): string {
   return namespaceOf(pid, 'net');
 }
 
-function namespacesOf(pid: number): string[] {
+export function namespacesOf(pid: number): string[] {
   return NAMESPACES.map((kind) => namespaceOf(pid, kind)).filter((namespace) => namespace !== '');
 }
 
@@ -73,12 +73,12 @@ function textOf(pid: number, name: 'cmdline' | 'cgroup'): string {
   }
 }
 
-function processIds(): number[] {
+export function processIds(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number);
 }
 
-function linesOf(text: string): string[] {
+export function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line !== '');
 }
