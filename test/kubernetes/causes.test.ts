@@ -5,7 +5,7 @@ import type { NodeOptions } from './cluster/options.ts';
 import { HELD_IMAGE, provideForJobs } from './scenario/example.ts';
 import { whyNoTrainers } from './scenario/host-trees.ts';
 import { type Outcome, interruptedRun } from './scenario/interrupted-run.ts';
-import { expectGrace, expectOutcome, settled } from './scenario/judgement.ts';
+import { expectFinish, expectGrace, expectOutcome, settled } from './scenario/judgement.ts';
 import { GRANTED_SECONDS } from './scenario/kubelet-causes.ts';
 import { Lanes } from './scenario/lanes.ts';
 import { measuredGrace } from './scenario/measured-grace.ts';
@@ -43,7 +43,8 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
     const nodes = LANES.flatMap((lane) =>
       (['control', 'control', 'supervised', 'supervised', 'stubborn'] as const).map((pool) => nodeOf(pool, lane)),
     );
-    [twin, cluster] = await Promise.all([uninterrupted(), startCluster({ nodes, images: [HELD_IMAGE] })]);
+    twin = await uninterrupted();
+    cluster = await startCluster({ nodes, images: [HELD_IMAGE] });
     await provideForJobs(cluster);
   });
   afterAll(async () => {
@@ -97,6 +98,7 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
       expect(outcome.failures).toBeGreaterThan(0);
       expect(outcome.resumedWith).toBe(0);
     }
+    expectFinish('binary', supervised);
     recorded.push(
       { cause: REJECTED, manner: 'bare', outcome: bare, isFinished: bare.result === twin },
       { cause: REJECTED, manner: 'binary', outcome: supervised, isFinished: supervised.result === twin },

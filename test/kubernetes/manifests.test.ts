@@ -23,7 +23,8 @@ describe.skipIf(reason !== null)(`the example for Kubernetes${reason === null ? 
   let twin: string;
   beforeAll(async () => {
     const node = { diskMiB: 4096 };
-    [twin, cluster] = await Promise.all([uninterrupted(), startCluster({ nodes: [node, node], images: [HELD_IMAGE] })]);
+    twin = await uninterrupted();
+    cluster = await startCluster({ nodes: [node, node], images: [HELD_IMAGE] });
     await provideForJobs(cluster);
   });
   afterAll(async () => {

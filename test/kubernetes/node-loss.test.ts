@@ -4,13 +4,13 @@ import type { NodeOptions } from './cluster/options.ts';
 import { interruptedRun } from './scenario/interrupted-run.ts';
 import { HELD_IMAGE, provideForJobs } from './scenario/example.ts';
 import { whyNoTrainers } from './scenario/host-trees.ts';
-import { expectGrace, expectOutcome, settled } from './scenario/judgement.ts';
+import { expectFinish, expectGrace, expectOutcome, settled } from './scenario/judgement.ts';
 import { GIVEN_UP, LOSS_CAUSES } from './scenario/loss-causes.ts';
 import { measuredGrace } from './scenario/measured-grace.ts';
 import { type Recorded, writeNotesWhenAsked } from './scenario/notes.ts';
 import { cordon } from './scenario/objects.ts';
 import { AWAY } from './scenario/recorded-tables.ts';
-import { ONE_POD, POOL } from './scenario/training-job.ts';
+import { ONE_POD, POOL, isSupervised } from './scenario/training-job.ts';
 import { uninterrupted } from './scenario/twin.ts';
 import { undisturbedRun } from './scenario/undisturbed-run.ts';
 
@@ -55,7 +55,8 @@ describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` 
   beforeAll(async () => {
     const runs = LOSS_CAUSES.length * MANNERS;
     const nodes = [...Array.from({ length: runs }, () => NODE), REFUGE];
-    [twin, cluster] = await Promise.all([uninterrupted(), startCluster({ nodes, controllerManager: TIMERS, images: [HELD_IMAGE] })]);
+    twin = await uninterrupted();
+    cluster = await startCluster({ nodes, controllerManager: TIMERS, images: [HELD_IMAGE] });
     await provideForJobs(cluster);
     refuge = `node-${nodes.length}`;
     await cordon(cluster, refuge, true);
@@ -79,6 +80,7 @@ describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` 
     ] as const) {
       expect(outcome).toMatchObject({ phase: 'Succeeded', exitCode: 0, job: 'Complete', failures: 0, nextNode: null, result: twin });
       expect(outcome).toMatchObject({ podReason: null, disruption: null });
+      if (isSupervised(manner)) expectFinish(manner, outcome);
       recorded.push({ cause: AWAY, manner, outcome, isFinished: outcome.result === twin });
     }
   });

@@ -5,7 +5,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { eventually } from '../cluster/wait.ts';
 import type { Cause, HoldingRun } from './cause.ts';
 import { whenEnded, whenGone, whenHolding, withJob } from './held-run.ts';
-import { type FirstAttempt, firstAttemptIn } from './first-attempt.ts';
+import { type Attempt, attemptsIn } from './attempt.ts';
 import { JOBS, podsOf, trueConditions } from './objects.ts';
 import type { Manner, TrainingJob } from './training-job.ts';
 
@@ -32,7 +32,11 @@ export interface Outcome {
   /** Nothing of the Job was left in the end. */
   readonly isJobGone: boolean;
   /** What the ledger says of the attempt that was interrupted; null where nobody keeps one. */
-  readonly ledger: FirstAttempt | null;
+  readonly ledger: Attempt | null;
+  /** What was said of the attempt that came to the end of the training, by the ledger and by the message of its container; null when there was none. */
+  readonly last: { readonly ledger: Attempt | null; readonly message: string } | null;
+  /** The program that has started the trainer, as that saw it; null where nobody but the container did. */
+  readonly supervisor: string | null;
   /** What a finished run has written; null when the training was never finished. */
   readonly result: string | null;
 }
@@ -73,11 +77,23 @@ export async function wholeStory(
 ): Promise<Omit<Outcome, 'isJobGone'>> {
   const [word, failures] = await eventually(`the end of the Job ${job}`, async () => lastWord(await cluster.api.get(`${JOBS}/${job}`)));
   const { uid } = first.metadata;
-  const next = (await podsOf(cluster, job)).find(({ metadata, status }) => metadata.uid !== uid && status.phase === 'Succeeded');
+  const finished = (await podsOf(cluster, job)).find(({ status }) => status.phase === 'Succeeded');
+  const next = finished?.metadata.uid === uid ? undefined : finished;
   const nextNode = next === undefined ? null : String(next.spec.nodeName);
   const resumedWith = next === undefined ? null : lastStart(shared);
-  const [ledger, result] = [firstAttemptIn(join(shared, 'run')), textIn(join(shared, 'result'))];
-  return { ...told(first), firstNode: node, nextNode, resumedWith, job: word, failures, ledger, result };
+  const attempts = attemptsIn(join(shared, 'run'));
+  return {
+    ...told(first),
+    firstNode: node,
+    nextNode,
+    resumedWith,
+    job: word,
+    failures,
+    ledger: attempts?.first ?? null,
+    last: finished === undefined ? null : { ledger: attempts?.last ?? null, message: told(finished).message },
+    supervisor: textIn(join(shared, 'supervisor')),
+    result: textIn(join(shared, 'result')),
+  };
 }
 
 function lastStart(shared: string): number | null {

@@ -1,10 +1,11 @@
 import { expect } from 'vitest';
 import { parseTerminationMessage } from '../../../src/domain/termination-message.ts';
 import type { Cause } from './cause.ts';
-import type { FirstAttempt } from './first-attempt.ts';
+import { cgroupVersion } from '../cluster/cgroups.ts';
+import type { Attempt } from './attempt.ts';
 import type { Outcome } from './interrupted-run.ts';
 import { LONG_GRACE_SECONDS } from './measured-grace.ts';
-import { GRACE_SECONDS, type Manner, STUBBORN_GRACE_SECONDS } from './training-job.ts';
+import { type Form, GRACE_SECONDS, type Manner, STUBBORN_GRACE_SECONDS, isSupervised } from './training-job.ts';
 
 /** Far more than what is granted where nobody grants anything, and far less than what pods and nodes do. */
 const LITTLE_SECONDS = 4;
@@ -12,6 +13,10 @@ const LITTLE_SECONDS = 4;
 const INTERRUPTED = 143;
 /** Saved by the cadence, and where the trainer holds. */
 const [SAVED_STEP, HELD_STEP] = [400, 410];
+/** With version 2 of control groups a kubelet has the kernel end a container as a whole (`memory.oom.group`), so nobody in it can tell. */
+const OUTLIVES_OOM = cgroupVersion() === 1;
+/** What the process runs that has started the trainer: the one executable of its image, or a Node from the tree that is mounted. */
+const PROGRAMS: Readonly<Record<Form, RegExp>> = { binary: /^\/opt\/holdfast$/, tree: /^\/opt\/tree\/.*\/node$/ };
 
 /** Waits for all also when one fails: what goes on would meet the next test. */
 export async function settled<Values extends readonly Promise<unknown>[]>(
@@ -26,6 +31,18 @@ export function expectOutcome(cause: Cause, manner: Manner, outcome: Outcome, tw
   if (manner === 'bare') expectControl(cause, outcome, twin);
   else if (manner === 'untrapped') expectUntrapped(outcome, twin);
   else expectSupervised(cause, outcome, twin);
+  if (isSupervised(manner)) expectFinish(manner, outcome);
+}
+
+/** The attempt that came to the end of the training says so, in the ledger and in the message of its container, and was that supervisor's. */
+export function expectFinish(form: Form, { last, supervisor }: Outcome): void {
+  if (last === null || last.ledger === null) throw new Error('there is no attempt that came to its end');
+  const told = { exitCode: 0, end: 'finished' };
+  expect(last.ledger.end).toMatchObject(told);
+  const parsed = parseTerminationMessage(last.message);
+  if (!parsed.ok) throw new Error(`${parsed.reason}: ${last.message}`);
+  expect(parsed.value).toMatchObject({ ...told, provisional: false, attempt: last.ledger.attempt });
+  expect(supervisor).toMatch(PROGRAMS[form]);
 }
 
 /** What is left on the pod tells the cause, and its Job counts it only where nothing on it says that it was interrupted. */
@@ -82,7 +99,7 @@ function expectSupervised(cause: Cause, supervised: Outcome, twin: string): void
 }
 
 /** Whoever was told to end knows how long it has, as far as that can be known from inside a pod. */
-function expectBelief(cause: Cause, { notice, deadline, decision }: FirstAttempt): void {
+function expectBelief(cause: Cause, { notice, deadline, decision }: Attempt): void {
   if (cause.grace === 'none') expect({ notice, deadline, decision }).toEqual({ notice: null, deadline: null, decision: null });
   if (deadline === null) return;
   expect(notice).toMatchObject({ cause: 'sigterm', terminating: true, source: 'signal' });
@@ -91,7 +108,7 @@ function expectBelief(cause: Cause, { notice, deadline, decision }: FirstAttempt
 }
 
 /** It goes on after the last good step: the one where it was interrupted if the last save was made, else the one of the cadence. */
-function expectSaved({ resumedWith }: Outcome, { decision, flush, end }: FirstAttempt): void {
+function expectSaved({ resumedWith }: Outcome, { decision, flush, end }: Attempt): void {
   expect([SAVED_STEP + 1, HELD_STEP + 1]).toContain(resumedWith);
   if (flush?.outcome === 'made') expect(resumedWith).toBe(HELD_STEP + 1);
   if (decision?.outcome === 'keep-last-good') expect(resumedWith).toBe(SAVED_STEP + 1);
@@ -99,19 +116,27 @@ function expectSaved({ resumedWith }: Outcome, { decision, flush, end }: FirstAt
 }
 
 /** The exit code and the ledger tell the same end; who was killed from outside may have told less, and nothing else. */
-function expectWords(cause: Cause, outcome: Outcome, attempt: FirstAttempt): void {
+function expectWords(cause: Cause, outcome: Outcome, attempt: Attempt): void {
   const { exitCode, message } = outcome;
   const { notice, deadline, trainer, end } = attempt;
   const told = endOf(cause);
   if (end !== null) expect(end).toMatchObject(told);
   if (cause.grace === 'none' && trainer !== null) expect(trainer).toMatchObject({ signal: 'SIGKILL', saidFinished: false });
-  if (exitCode === 143) for (const event of [notice, deadline, trainer, end]) expect(event).not.toBeNull();
-  if (exitCode === 143) expect(JSON.parse(message)).toMatchObject({ provisional: false });
+  if (exitCode === INTERRUPTED) for (const event of [notice, deadline]) expect(event).not.toBeNull();
+  if (hasLastWord(cause, outcome)) {
+    for (const event of [trainer, end]) expect(event).not.toBeNull();
+    expect(JSON.parse(message)).toMatchObject({ provisional: false });
+  }
   if (message !== '' && isReported(outcome)) expectMessage(message, told, attempt);
 }
 
+/** Whoever ends with its own exit code has told all before, and so has one whose trainer alone was killed for its memory. */
+function hasLastWord({ grace }: Cause, { exitCode }: Outcome): boolean {
+  return exitCode === INTERRUPTED || (grace === 'none' && exitCode !== null && OUTLIVES_OOM);
+}
+
 /** So does the termination message: the last one where there was an end, and at least the one that is left at the notice where there is any. */
-function expectMessage(message: string, told: ReturnType<typeof endOf>, { attempt, flush, end }: FirstAttempt): void {
+function expectMessage(message: string, told: ReturnType<typeof endOf>, { attempt, flush, end }: Attempt): void {
   const parsed = parseTerminationMessage(message);
   if (!parsed.ok) throw new Error(`${parsed.reason}: ${message}`);
   if (parsed.value.provisional) {

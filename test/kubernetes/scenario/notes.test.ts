@@ -18,6 +18,8 @@ const OUTCOME: Outcome = {
   failures: 0,
   isJobGone: false,
   ledger: null,
+  last: null,
+  supervisor: null,
   result: null,
 };
 const WENT_ON = {
@@ -31,18 +33,19 @@ const WENT_ON = {
 };
 
 const ON = { version: 'v1.35.8', runtime: 'containerd://1.6.20', cgroups: 1 };
+const WHEN = new Date('2026-11-18T01:02:03Z');
 const NAMES = Object.keys(TABLES) as readonly TableName[];
 
 /** Every row of a table, as if it had been seen. */
 const allOf = (name: TableName): readonly Recorded[] => TABLES[name].map((key) => ({ ...key, outcome: WENT_ON, isFinished: true }));
 
 function lastLine(recorded: Recorded): string | undefined {
-  return notesTable([recorded], ON).split('\n').at(-1);
+  return notesTable([recorded], ON, WHEN).split('\n').at(-1);
 }
 
-it('the table says where it was recorded', () => {
-  const table = notesTable([], { ...ON, cgroups: 2 });
-  expect(table).toMatch(/^Kubernetes v1\.35\.8, containerd 1\.6\.20, cgroup v2:$/m);
+it('the table says where it was recorded, and when', () => {
+  const table = notesTable([], { ...ON, cgroups: 2 }, WHEN);
+  expect(table).toMatch(/^Kubernetes v1\.35\.8, containerd 1\.6\.20, cgroup v2, on 2026-11-18:$/m);
 });
 
 it('a run that was called complete and never finished stands out in the table', () => {
@@ -91,6 +94,6 @@ it.each(NAMES.flatMap((name) => [1, 2].map((cgroups) => [name, cgroups] as const
     const table = tableOn(readFileSync(PAGE, 'utf8'), markOf(name, cgroups));
     if (table === '') expect(cgroups).toBe(2);
     else expect(keysIn(table)).toEqual(TABLES[name].map(keyOf));
-    expect(keysIn(notesTable(allOf(name), ON))).toEqual(TABLES[name].map(keyOf));
+    expect(keysIn(notesTable(allOf(name), ON, WHEN))).toEqual(TABLES[name].map(keyOf));
   },
 );

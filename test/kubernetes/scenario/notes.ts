@@ -50,7 +50,7 @@ export async function writeNotesWhenAsked(name: TableName, recorded: readonly Re
     return;
   }
   const on = await recordedOn(cluster);
-  writeFileSync(PAGE, pageWith(readFileSync(PAGE, 'utf8'), markOf(name, on.cgroups), notesTable(rows, on)));
+  writeFileSync(PAGE, pageWith(readFileSync(PAGE, 'utf8'), markOf(name, on.cgroups), notesTable(rows, on, new Date())));
 }
 
 /** All rows of a table, as they were recorded in whichever order, and those that were not. */
@@ -97,9 +97,9 @@ export function keyOf({ cause, manner }: RowKey): string {
   return `${cause}: ${TRAINERS[manner]}`;
 }
 
-export function notesTable(recorded: readonly Recorded[], { version, runtime, cgroups }: RecordedOn): string {
+export function notesTable(recorded: readonly Recorded[], { version, runtime, cgroups }: RecordedOn, when: Date): string {
   return [
-    `Kubernetes ${version}, ${runtime.replace('://', ' ')}, cgroup v${cgroups}:`,
+    `Kubernetes ${version}, ${runtime.replace('://', ' ')}, cgroup v${cgroups}, on ${when.toISOString().slice(0, 10)}:`,
     '',
     '| cause | seconds | trainer | believed | exit code | the pod | what else the pod says | the Job | the training |',
     '|---|---:|---|---:|---:|---|---|---|---|',

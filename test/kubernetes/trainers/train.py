@@ -7,8 +7,8 @@ bare (traps SIGTERM, saves, exits with 0, as people write it), untrapped (the sa
 to end: it measures how long it may).
 
 In the folder SHARED, which under `holdfast run` is the one above its run: `go` lets it pass; `eat` has it take memory, `fill` and `fill-more` 64 MiB and
-1.25 GiB in /tmp; `starts` has the first step of every start, `result` is what a finished run has written, `grace` the seconds that a stubborn one has
-lived since it was told to end.
+1.25 GiB in /tmp; `starts` has the first step of every start, `supervisor` the program that has started it, `result` is what a finished run has
+written, `grace` the seconds that a stubborn one has lived since it was told to end.
 """
 
 import os
@@ -105,6 +105,7 @@ def train_bare(traps):
 def train_with_sdk():
     import holdfast
 
+    (SHARED / "supervisor").write_text(os.readlink(f"/proc/{os.getppid()}/exe"))
     run = holdfast.attach()
     start = run.resume(lambda folder: model.load(folder / "state.json"))
 
