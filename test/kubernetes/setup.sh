@@ -1,14 +1,24 @@
 #!/usr/bin/env bash
 # Builds Kubernetes, etcd and CoreDNS from their Go modules and unpacks Debian's containerd, runc, CNI plugins and static busybox, once, into a cache
-# folder named for the hash of what is built; prints the folder. Nothing is installed on the system. With `--find` nothing is built: it only says
+# folder named for the hash of what is built, and how; prints the folder. Nothing is installed on the system. With `--find` nothing is built: it only says
 # where the finished folder is, and with `--find oracle` where the program is that answers for Kubernetes' own code. That one has a hash of its own: to
-# change it does not mean to build the cluster's programs again. What is missing is named on standard error, with exit code 1.
+# change it does not mean to build the cluster's programs again. With `--check` nothing is built either: it only looks whether it could be.
+# What is missing is named on standard error, with exit code 1.
 # Cold it takes minutes on two idle cores and about 3 GiB of Go's own caches; a build that was killed goes on where it was.
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 cache="${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast}"
 packages=(containerd runc containernetworking-plugins busybox-static)
+programs=(pause logind kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl)
+
+version="$(awk '$1 == "k8s.io/kubernetes" { print $2 }' "$here/go/go.mod")"
+IFS=. read -r major minor _ <<< "${version#v}"
+# Without a stamp the programs call themselves v0.0.0-master, which confuses clients.
+stamp="-s -w"
+for pair in "gitVersion=$version" "gitMajor=$major" "gitMinor=$minor"; do stamp+=" -X k8s.io/component-base/version.$pair"; done
+flags=(-trimpath -ldflags "$stamp")
+settings=(CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off 'GOFLAGS=-mod=readonly -buildvcs=false')
 
 # folders and files, and what of them does not count
 sources() {
@@ -17,14 +27,15 @@ sources() {
 
 inputs() {
   sources "$here/go" "$here/go-etcd" "$here/go-coredns" -not -path "$here/go/oracle/*"
-  printf '%s\n' "${packages[@]}"
+  printf '%s\n' "${packages[@]}" "${programs[@]}" "${flags[@]}" "${settings[@]}"
 }
 
+# tools, each with where it comes from: TOOL=WHERE
 need() {
-  local missing=() tool
-  for tool in "$@"; do command -v "$tool" > /dev/null || missing+=("$tool"); done
-  [[ ${#missing[@]} -eq 0 ]] && return
-  printf 'to build Kubernetes this machine lacks: %s\n' "${missing[*]}" >&2
+  local missing='' each
+  for each in "$@"; do command -v "${each%%=*}" > /dev/null || missing+=", ${each%%=*} (${each#*=})"; done
+  [[ -z $missing ]] && return
+  printf 'to build Kubernetes this machine lacks %s\n' "${missing#, }" >&2
   exit 1
 }
 
@@ -42,7 +53,7 @@ need_room() {
 build() {
   [[ -x $folder/bin/$3 ]] && return
   printf 'building %s\n' "$3" >&2
-  (cd "$here/$1" && nice -n 10 go build -p 2 -trimpath -ldflags "$stamp" -o "$folder/bin/.$3.unfinished" "$2")
+  (cd "$here/$1" && nice -n 10 env "${settings[@]}" go build -p 2 "${flags[@]}" -o "$folder/bin/.$3.unfinished" "$2")
   mv "$folder/bin/.$3.unfinished" "$folder/bin/$3"
 }
 
@@ -57,24 +68,20 @@ fi
 
 if ! is_complete; then
   need_room "$cache" 1024 HOLDFAST_CACHE
-  need apt-get dpkg-deb flock go
-  version="$(awk '$1 == "k8s.io/kubernetes" { print $2 }' "$here/go/go.mod")"
+  go="$(awk '$1 == "go" { print $2 }' "$here"/go*/go.mod | sort --version-sort | tail -n 1)"
+  need "apt-get=Debian, for its packages ${packages[*]}" "dpkg-deb=Debian's package dpkg" "flock=Debian's package util-linux" "go=$go or later, https://go.dev/dl"
   # Go's own caches: cold they take about 3 GiB.
   modules="$(go env GOMODCACHE)"
   [[ -e $modules/k8s.io/kubernetes@$version ]] || need_room "$modules" 4096 GOMODCACHE
+  [[ ${1:-} == --check ]] && exit
   mkdir -p "$folder/bin"
   # Whoever comes second waits for the first one's build.
   exec 9> "$folder/.lock"
   flock 9
   unpacked="$("$here/../support/setup-mount-tools.sh" "${packages[@]}")"
   ln --symbolic --force --no-dereference "$unpacked" "$folder/packages"
-  export CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false'
-  IFS=. read -r major minor _ <<< "${version#v}"
-  # Without a stamp the programs call themselves v0.0.0-master, which confuses clients.
-  stamp="-s -w"
-  for pair in "gitVersion=$version" "gitMajor=$major" "gitMinor=$minor"; do stamp+=" -X k8s.io/component-base/version.$pair"; done
   build go-etcd . etcd
-  for program in pause logind kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl; do build go "./$program" "$program"; done
+  for program in "${programs[@]}"; do build go "./$program" "$program"; done
   build go ./oracle "$oracle"
   build go-coredns . coredns
   printf '%s\n' "$version" > "$folder/version"

@@ -4,9 +4,10 @@
 # A machine whose package lists were never fetched, or name what the mirror has no more, gets lists of its own for this, beside the download.
 set -euo pipefail
 
-tools="${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast}/tools${1:+-$1}"
 packages=("$@")
 [[ $# -gt 0 ]] || packages=(xfsprogs btrfs-progs bindfs libinih1 liburcu8 libfuse2)
+# Named for all of them, so that a list that has changed is fetched; no package has such a line in its name.
+tools="${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast}/tools$(printf '_%s' "${packages[@]}")"
 if [[ ! -e $tools/complete ]]; then
   # Under another name first, so that a killed download is never taken for a whole one; whoever comes first wins.
   unfinished="$tools.$$.unfinished"
