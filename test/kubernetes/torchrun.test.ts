@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ProcessResult, ROOT, runProcess } from '../support/run-process.ts';
 import type { KubeObject } from './cluster/api.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
+import { whyNoTorch } from './cluster/torch.ts';
 import { eventually } from './cluster/wait.ts';
 import { EXAMPLES, addPythonProgram, applyExample, fillExampleImage, imageOf, providePrograms, provideRuns } from './scenario/example.ts';
 import { whyNoTrainers } from './scenario/host-trees.ts';
@@ -17,7 +18,7 @@ const STEPS = '1000';
 const PATIENCE_MS = 15 * 60_000;
 const FINDER = join(ROOT, 'test/frameworks/setup.sh');
 const torch = findTorch();
-const reason = whyNoTrainers() ?? (torch === null ? `torch is not installed: ${FINDER} torch` : null);
+const reason = whyNoTrainers() ?? (torch === null ? whyNoTorch() : null);
 
 /** The folder of an environment with torch, when it was installed. */
 function findTorch(): string | null {

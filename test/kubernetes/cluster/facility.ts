@@ -9,7 +9,14 @@ import { prepare } from './prepare.ts';
 /** In the environment of tests, where they could not be built. */
 export const WHY_NOT_BUILT = 'HOLDFAST_KUBERNETES_NOT_BUILT';
 const SETUP = fileURLToPath(new URL('../setup.sh', import.meta.url));
-const TOOLS = ['fallocate', 'ip', 'losetup', 'mkfs.ext4', 'mount', 'nsenter', 'setpriv', 'tar', 'unshare'];
+/** The programs that a cluster is made with, by the package that Debian has them in. */
+const TOOLS: Readonly<Record<string, readonly string[]>> = {
+  e2fsprogs: ['mkfs.ext4'],
+  iproute2: ['ip'],
+  mount: ['losetup', 'mount'],
+  tar: ['tar'],
+  'util-linux': ['fallocate', 'nsenter', 'setpriv', 'unshare'],
+};
 /** Where Debian keeps what an ordinary user's PATH may lack. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -31,6 +38,11 @@ export function cacheFolder(): string {
 export async function buildFacility(signal?: AbortSignal): Promise<string | null> {
   const reason = await prepare([SETUP], signal);
   return reason === null ? null : `Kubernetes could not be built: ${reason}`;
+}
+
+/** Why a build would fail at once, or null: it is there already, or all that is needed for it is. */
+export async function whyNotBuildable(): Promise<string | null> {
+  return prepare([SETUP, '--check']);
 }
 
 export function findFacility(): Facility {
@@ -66,11 +78,22 @@ export function whyNotBuilt(): string | null {
 export function whyNoNamespaces(): string | null {
   if (process.platform !== 'linux') return `a cluster needs Linux, this is ${process.platform}`;
   if (process.getuid?.() !== 0) return 'a cluster needs root: it makes namespaces, mounts and cgroups of its own';
-  const missing = TOOLS.filter((tool) => !isOnSystemPath(tool));
-  if (missing.length > 0) return `a cluster needs ${missing.join(', ')}, which this machine lacks`;
+  const lacking = whyNoTools(isOnSystemPath);
+  if (lacking !== null) return lacking;
   if (!existsSync('/dev/loop-control')) return 'a cluster needs loop devices: there is no /dev/loop-control';
   const tried = spawnSync('unshare', ['--mount', '--net', '--pid', '--fork', '--mount-proc', 'true'], { encoding: 'utf8' });
   return tried.status === 0 ? null : `namespaces cannot be made here: ${tried.error?.message ?? tried.stderr.trim()}`;
+}
+
+/** Which programs are not there, and what they are installed with, or null. */
+export function whyNoTools(isThere: (tool: string) => boolean): string | null {
+  const lacking = Object.entries(TOOLS).flatMap(([name, tools]) => tools.filter((tool) => !isThere(tool)).map((tool) => ({ name, tool })));
+  if (lacking.length === 0) return null;
+  const packages = [...new Set(lacking.map(({ name }) => name))];
+  return (
+    `a cluster needs ${lacking.map(({ tool }) => tool).join(', ')}, which this machine lacks: ` +
+    `on Debian \`apt-get install ${packages.join(' ')}\` installs what is missing`
+  );
 }
 
 /** Why there is no loop device at this moment, or null: others may have them all, and give them back. */
