@@ -1,8 +1,17 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { toError } from '../../../src/core/errors.ts';
 import { unlessGone } from './gone.ts';
 
 const MOUNT = '/sys/fs/cgroup';
+/** What a kubelet and its runtime set for pods. */
+const CONTROLLERS: readonly string[] = ['cpu', 'cpuset', 'hugetlb', 'io', 'memory', 'pids'];
+/** When the kernel passes no controllers on, and the way out. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  EBUSY:
+    "while processes are in it, as in a container with a root of its own: start the container with the machine's (`--cgroupns=host`), or move its processes into a cgroup below",
+  EINVAL: "while real-time processes are in another cgroup than the machine's root: move them there, or end them",
+};
 
 /** The roots of this machine's cgroup hierarchies: one with version 2; one per controller with version 1, and often an empty one of version 2 beside. */
 function hierarchies(): readonly string[] {
@@ -51,11 +60,25 @@ export function cgroupsNamed(start: string): string[] {
   return [...new Set(names)].sort();
 }
 
-function passControllersOn(folder: string): void {
-  const controllers = readFileSync(join(folder, 'cgroup.controllers'), 'utf8').trim();
-  if (controllers === '') return;
-  const lines = controllers.split(' ').map((controller) => `+${controller}`);
-  writeFileSync(join(folder, 'cgroup.subtree_control'), lines.join(' '));
+/** With version 2 cgroups have the controllers that the one above passes on. What it passes on already stays as it is, and so does all that no pod needs. */
+export function passControllersOn(folder: string): void {
+  const control = join(folder, 'cgroup.subtree_control');
+  const words = (path: string): readonly string[] => readFileSync(path, 'utf8').split(/\s+/);
+  const [own, passedOn] = [words(join(folder, 'cgroup.controllers')), words(control)];
+  const missing = CONTROLLERS.filter((name) => own.includes(name) && !passedOn.includes(name));
+  if (missing.length === 0) return;
+  try {
+    writeFileSync(control, missing.map((name) => `+${name}`).join(' '));
+  } catch (thrown) {
+    throw new Error(whyNotPassedOn(folder, missing, toError(thrown)), { cause: thrown });
+  }
+}
+
+/** What is missing is named, with the kernel's rule where it is known. */
+export function whyNotPassedOn(folder: string, controllers: readonly string[], { code = '', message }: NodeJS.ErrnoException): string {
+  const wish = `a cluster needs ${folder} to pass on the controllers ${controllers.join(', ')}, and the kernel refuses it`;
+  const rule = REFUSALS[code];
+  return rule === undefined ? `${wish}: ${message}` : `${wish} (${code}) ${rule}`;
 }
 
 /** With version 1 a new cpuset is empty, and nothing may run in it. */
