@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ROOT, runProcess } from '../support/run-process.ts';
 import { Box } from './cluster/box.ts';
 import { makeCgroup } from './cluster/cgroups.ts';
+import { hasEnded } from './cluster/ended.ts';
 import { whyNoNamespaces } from './cluster/facility.ts';
 import {
   cgroupOf,
@@ -22,10 +23,11 @@ import {
   settle,
 } from './cluster/leftovers.ts';
 import { prepareNetwork } from './cluster/network.ts';
+import { whenNothingIsLeft } from './cluster/nothing-left.ts';
 import { type OwnCache, ownCache } from './cluster/own-cache.ts';
 import { identify } from './cluster/process-start.ts';
 import { type ClusterPlace, clusterPlaces } from './cluster/record.ts';
-import { NO_TRACES, networkOf, tracesOf } from './cluster/traces.ts';
+import { networkOf, tracesOf } from './cluster/traces.ts';
 import { eventually } from './cluster/wait.ts';
 
 const INIT = ['sleep', 'infinity'];
@@ -52,7 +54,7 @@ async function furnishedBox(): Promise<{ place: ClusterPlace; box: Box; network:
   await box.run(['mkfs.ext4', '-q', image]);
   await box.run(['mount', '-o', 'loop', image, disk]);
   makeCgroup(`${cgroupOf(place.id)}/node-1`);
-  box.start('sleeper', ['sleep', 'infinity']);
+  box.start('sleeper', INIT);
   const network = await eventually('the network of the box', async () => (await box.run(['readlink', '/proc/self/ns/net'])).trim());
   return { place, box, network };
 }
@@ -87,13 +89,13 @@ describe.skipIf(reason !== null)(`a box${reason === null ? '' : ` (skipped: ${re
   }
 
   async function killed(maker: ChildProcess): Promise<void> {
-    if (maker.exitCode !== null || maker.signalCode !== null) return;
+    if (hasEnded(maker)) return;
     maker.kill('SIGKILL');
     await once(maker, 'exit');
   }
 
   async function expectNothingLeft(place: ClusterPlace, network: string): Promise<void> {
-    await eventually('nothing to be left', () => (JSON.stringify(seen(place, network)) === JSON.stringify(NO_TRACES) ? true : null));
+    await whenNothingIsLeft(() => seen(place, network));
     expect(existsSync(place.folder)).toBe(false);
   }
 

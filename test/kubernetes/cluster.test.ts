@@ -2,17 +2,20 @@ import { existsSync, lstatSync, readdirSync, statSync, writeFileSync } from 'nod
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ROOT } from '../support/run-process.ts';
+import { ROOT, runProcess } from '../support/run-process.ts';
 import type { KubeObject } from './cluster/api.ts';
 import { cgroupVersion } from './cluster/cgroups.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
+import { findFacility } from './cluster/facility.ts';
 import { cgroupOf } from './cluster/leftovers.ts';
+import { whenReady } from './cluster/node.ts';
+import { whenNothingIsLeft } from './cluster/nothing-left.ts';
 import { BASE_IMAGE } from './cluster/runtime.ts';
-import { NO_TRACES, type Traces, tracesOf } from './cluster/traces.ts';
+import { type Traces, tracesOf } from './cluster/traces.ts';
 import { eventually } from './cluster/wait.ts';
 import { hostTrees, whyNoTrainers } from './scenario/host-trees.ts';
+import { NODES, PODS } from './scenario/objects.ts';
 
-const PODS = '/api/v1/namespaces/default/pods';
 const reason = whyNoTrainers();
 /** With version 2 a kubelet has the kernel end a container as a whole (`memory.oom.group`). */
 const IS_ALL_ENDED = cgroupVersion() === 2;
@@ -126,6 +129,7 @@ describe.skipIf(reason !== null)(`a real cluster${reason === null ? '' : ` (skip
         { labels: { disk: 'small' }, diskMiB: 300 },
         { resources: { 'nvidia.com/gpu': 4 }, taints: [{ key: 'spot', value: 'yes', effect: 'NoSchedule' }] },
       ],
+      apiServer: { 'default-not-ready-toleration-seconds': '77' },
     });
     network = (await cluster.run(['readlink', '/proc/self/ns/net'])).trim();
   });
@@ -136,7 +140,7 @@ describe.skipIf(reason !== null)(`a real cluster${reason === null ? '' : ` (skip
   it('is the Kubernetes that was built, with the nodes that were asked for', async () => {
     const version = JSON.parse((await cluster.api.text('/version')) ?? '{}') as { readonly gitVersion: string };
     expect(version.gitVersion).toBe(cluster.version);
-    const [first, second] = await cluster.api.list('/api/v1/nodes');
+    const [first, second] = await cluster.api.list(NODES);
     expect(first?.metadata.labels).toMatchObject({ disk: 'small' });
     expect(second?.spec?.taints).toEqual([{ key: 'spot', value: 'yes', effect: 'NoSchedule' }]);
     expect(second?.status?.allocatable['nvidia.com/gpu']).toBe('4');
@@ -150,6 +154,28 @@ describe.skipIf(reason !== null)(`a real cluster${reason === null ? '' : ` (skip
     const pod = await runPod(cluster, `python-${nodeName}`, { command: ['python3', '-c', 'print(6 * 7)'], nodeName });
     expect(pod.status, JSON.stringify(pod.status)).toMatchObject({ phase: 'Succeeded' });
     expect(await cluster.api.text(`${PODS}/python-${nodeName}/log`)).toBe('42\n');
+  });
+
+  it('has the API server’s flags that were asked for', async () => {
+    const spec = { containers: [{ name: 'main', image: BASE_IMAGE }] };
+    const pod = await cluster.api.create(`${PODS}?dryRun=All`, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'patient' }, spec });
+    const notReady = { key: 'node.kubernetes.io/not-ready', tolerationSeconds: 77 };
+    expect(pod.spec?.tolerations).toContainEqual(expect.objectContaining(notReady));
+  });
+
+  it('is reached from its network by any kubectl that has its kubeconfig', async () => {
+    const [program = '', ...args] = cluster.inNetwork([findFacility().program('kubectl'), 'get', 'nodes', '--output=name']);
+    const env = { PATH: process.env['PATH'], HOME: cluster.folder, KUBECONFIG: cluster.kubeconfig, NO_PROXY: '*' };
+    expect(await runProcess(program, args, { env })).toEqual({ code: 0, stdout: 'node/node-1\nnode/node-2\n', stderr: '' });
+  });
+
+  it('lets no pod write to the trees of the machine that it has', async () => {
+    const folders = (hostTrees().mounts as readonly { readonly mountPath: string }[]).map(({ mountPath }) => mountPath);
+    const script = 'for folder; do /busybox/touch "$folder/written-by-a-pod" || true; done';
+    const pod = await runPod(cluster, 'writer', { command: ['/busybox/sh', '-c', script, 'sh', ...folders] });
+    expect(pod.status, JSON.stringify(pod.status)).toMatchObject({ phase: 'Succeeded' });
+    const said = (await cluster.api.text(`${PODS}/writer/log`)) ?? '';
+    expect(said).toBe(folders.map((folder) => `touch: ${folder}/written-by-a-pod: Read-only file system\n`).join(''));
   });
 
   it('tells the exit code and the reason of a pod that fails', async () => {
@@ -215,6 +241,16 @@ describe.skipIf(reason !== null)(`a real cluster${reason === null ? '' : ` (skip
     await inPhase('Succeeded');
   });
 
+  it('has all that its node is to offer again when that was deleted, and its kubelet is back', async () => {
+    const [, second] = cluster.nodes;
+    if (second === undefined) throw new Error('there is no second node');
+    await second.stopKubelet();
+    await cluster.api.remove(`${NODES}/${second.name}`);
+    second.startKubelet();
+    await whenReady(cluster.api, second);
+    expect((await cluster.api.get(`${NODES}/${second.name}`))?.status?.allocatable['nvidia.com/gpu']).toBe('4');
+  });
+
   it('can have another beside it, which is taken down without a trace while the first lives on', async () => {
     const other = await startCluster({ nodes: [{}] });
     const itsNetwork = (await other.run(['readlink', '/proc/self/ns/net'])).trim();
@@ -222,7 +258,7 @@ describe.skipIf(reason !== null)(`a real cluster${reason === null ? '' : ` (skip
     expect(pod.status.phase).toBe('Succeeded');
     expect(seen(other, itsNetwork).loopDevices).toHaveLength(1);
     await other[Symbol.asyncDispose]();
-    await eventually('nothing to be left', () => (JSON.stringify(seen(other, itsNetwork)) === JSON.stringify(NO_TRACES) ? true : null));
+    await whenNothingIsLeft(() => seen(other, itsNetwork));
     expect(existsSync(other.folder)).toBe(false);
     expect(seen(cluster, network).loopDevices).toHaveLength(2);
     expect((await runPod(cluster, 'still-there', { command: ['/busybox/true'] })).status.phase).toBe('Succeeded');

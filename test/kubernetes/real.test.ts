@@ -5,11 +5,13 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ProcessResult, ROOT, bash, runProcess } from '../support/run-process.ts';
 import { tempFolder } from '../support/temp-folder.ts';
+import { hasEnded } from './cluster/ended.ts';
 import { findFacility } from './cluster/facility.ts';
 import { cgroupOf } from './cluster/leftovers.ts';
+import { whenNothingIsLeft } from './cluster/nothing-left.ts';
 import { ownCache } from './cluster/own-cache.ts';
 import { type ProcessIdentity, identify, isThere } from './cluster/process-start.ts';
-import { NO_TRACES, networkOf, tracesOf } from './cluster/traces.ts';
+import { networkOf, tracesOf } from './cluster/traces.ts';
 import { eventually } from './cluster/wait.ts';
 import { whyNoTrainers } from './scenario/host-trees.ts';
 import { uninterrupted } from './scenario/twin.ts';
@@ -42,7 +44,7 @@ function seenOf(folder: string): () => ReturnType<typeof tracesOf> {
 }
 
 async function expectNothingLeft(folder: string, seen: () => ReturnType<typeof tracesOf>): Promise<void> {
-  await eventually('nothing to be left', () => (JSON.stringify(seen()) === JSON.stringify(NO_TRACES) ? true : null));
+  await whenNothingIsLeft(seen);
   expect(existsSync(folder)).toBe(false);
 }
 
@@ -54,7 +56,7 @@ function folderOfBegun(cache: string, starter: ChildProcess, before: readonly st
     const begun = ids.find((id) => !before.includes(id) && existsSync(join(clusters, id, 'control-plane/etcd')));
     return begun === undefined ? null : join(clusters, begun);
   };
-  return eventually('the begin of a cluster', ask, { hopeless: () => (starter.exitCode === null ? null : 'its starter has ended') });
+  return eventually('the begin of a cluster', ask, { hopeless: () => (hasEnded(starter) ? 'its starter has ended' : null) });
 }
 
 interface KilledStart {
@@ -85,7 +87,7 @@ function goingOn(line: string): Disposable & { readonly said: () => string; read
   shell.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
   const ended = once(shell, 'close');
   const end = (): void => {
-    if (shell.exitCode === null && shell.pid !== undefined) process.kill(-shell.pid, 'SIGKILL');
+    if (!hasEnded(shell) && shell.pid !== undefined) process.kill(-shell.pid, 'SIGKILL');
   };
   return { said: () => said, ended, [Symbol.dispose]: end };
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import { hasEnded } from './ended.ts';
 import { SYSTEM_PATH } from './facility.ts';
 import { unlessGone } from './gone.ts';
 import { type ProcessIdentity, identify, isThere } from './process-start.ts';
@@ -122,11 +123,6 @@ export class Box {
     child.unref();
     return { name, log, ended: () => endOf(child, log), stop: (signal) => stop(child, signal) };
   }
-
-  /** Ends everything in it. */
-  async end(): Promise<void> {
-    await endHolder(this.holder);
-  }
 }
 
 /** Ends a box by its first process, also one of a session that was killed. */
@@ -159,10 +155,6 @@ function endOf(child: ChildProcess, log: string): string | null {
   if (!hasEnded(child)) return null;
   const said = readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n');
   return `ended with ${child.signalCode ?? child.exitCode}:\n${said}`;
-}
-
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null;
 }
 
 async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {

@@ -36,6 +36,8 @@ export interface Cluster extends AsyncDisposable {
   inNetwork(command: readonly string[]): readonly string[];
   /** Runs a command in the cluster's namespaces to its end, and gives its output. */
   run(command: readonly string[]): Promise<string>;
+  /** The path of one that may do everything, for any client in the cluster's network. */
+  readonly kubeconfig: string;
   /** kubectl, as it is called inside. */
   readonly kubectlCommand: readonly string[];
   /** To be called of one that is to be kept, when all that belongs to it is there: from then on it stays when this process ends, however it does. */
@@ -98,6 +100,7 @@ async function startIn(
     inside: (command) => box.inside(command),
     inNetwork: (command) => box.inNetwork(command),
     run: (command) => box.run(command),
+    kubeconfig: controlPlane.kubeconfig,
     kubectlCommand: [facility.program('kubectl'), `--kubeconfig=${controlPlane.kubeconfig}`, `--cache-dir=${at('kubectl-cache')}`],
     settle: () => settle(place),
     [Symbol.asyncDispose]: () => removeCluster(place),
@@ -130,7 +133,7 @@ async function startNodes({ box, facility, place, controlPlane, images, options 
       options: own,
       signal: options.signal,
     });
-    await whenReady(controlPlane.api, node, own, options.signal);
+    await whenReady(controlPlane.api, node, options.signal);
     started.set(index, node);
   });
   return options.nodes.map((_, index) => started.get(index)).filter((node) => node !== undefined);

@@ -14,13 +14,12 @@ const SERVER = `https://${CONTROL_PLANE_IP}:6443`;
 
 export interface ControlPlane {
   readonly api: KubeApi;
-  readonly daemons: readonly Daemon[];
   readonly kubeconfig: string;
   /** Writes a kubeconfig with the identity of this node, and gives its path. */
   nodeKubeconfig(node: string): string;
 }
 
-interface ControlPlaneOptions extends Pick<ClusterOptions, 'apiServer' | 'controllerManager' | 'scheduler' | 'signal'> {
+interface ControlPlaneOptions extends Pick<ClusterOptions, 'apiServer' | 'controllerManager' | 'signal'> {
   readonly box: Box;
   readonly facility: Facility;
   readonly folder: string;
@@ -76,7 +75,6 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   await eventually('the service account of pods', () => api.get(account), { signal, hopeless: () => whyEnded(daemons) });
   return {
     api,
-    daemons,
     kubeconfig,
     nodeKubeconfig: (node) => writeKubeconfig(at(`kubeconfig-${node}`), tokens.nodes.get(node) ?? ''),
   };
@@ -89,7 +87,7 @@ function whyEnded(daemons: readonly Daemon[]): string | null {
 }
 
 function startControllers(
-  { box, facility, controllerManager, scheduler }: ControlPlaneOptions,
+  { box, facility, controllerManager }: ControlPlaneOptions,
   { kubeconfig, at }: { readonly kubeconfig: string; readonly at: (name: string) => string },
 ): Daemon[] {
   const own = { kubeconfig, 'authentication-kubeconfig': kubeconfig, 'authorization-kubeconfig': kubeconfig, 'leader-elect': 'false' };
@@ -104,7 +102,7 @@ function startControllers(
         ...controllerManager,
       }),
     ]),
-    box.start('kube-scheduler', [facility.program('kube-scheduler'), ...flags({ ...own, ...scheduler })]),
+    box.start('kube-scheduler', [facility.program('kube-scheduler'), ...flags(own)]),
     startDns({ box, facility }, { kubeconfig, corefile: at('Corefile') }),
   ];
 }

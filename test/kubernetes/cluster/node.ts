@@ -12,6 +12,8 @@ import { eventually } from './wait.ts';
 
 export interface ClusterNode {
   readonly name: string;
+  /** What it is to offer beside processors and memory, also after it has come back. */
+  readonly resources: Readonly<Record<string, number>>;
   /** Leaves only so much of its disk free, until it is given back. */
   fillDisk(freeMiB: number): Promise<void>;
   freeDisk(): Promise<void>;
@@ -70,6 +72,7 @@ export async function startNode(start: NodeStart): Promise<ClusterNode> {
   const ballast = join(node.disk, 'ballast');
   return {
     name: node.name,
+    resources: options.resources ?? {},
     fillDisk: async (freeMiB) => {
       const [, free] = (await box.run(['df', '--block-size=1MiB', '--output=avail', node.disk])).trim().split('\n');
       await box.run(['fallocate', '--length', `${Number(free) - freeMiB}MiB`, ballast]);
@@ -89,17 +92,12 @@ export async function startNode(start: NodeStart): Promise<ClusterNode> {
 }
 
 /** Waits until the node takes pods, with all it is to offer. */
-export async function whenReady(
-  api: KubeApi,
-  node: ClusterNode,
-  { resources = {} }: NodeOptions = {},
-  signal?: AbortSignal,
-): Promise<void> {
+export async function whenReady(api: KubeApi, node: ClusterNode, signal?: AbortSignal): Promise<void> {
   const path = `/api/v1/nodes/${node.name}`;
   const waiting = { signal, hopeless: () => node.hopeless() };
   await eventually(`node ${node.name}`, async () => ((await isReady(api, path, node.kubeletStarted())) ? true : null), waiting);
-  if (Object.keys(resources).length === 0) return;
-  const amounts = Object.fromEntries(Object.entries(resources).map(([name, amount]) => [name, String(amount)]));
+  if (Object.keys(node.resources).length === 0) return;
+  const amounts = Object.fromEntries(Object.entries(node.resources).map(([name, amount]) => [name, String(amount)]));
   await api.patch(`${path}/status`, { status: { capacity: amounts } });
   const offers = async (): Promise<true | null> => {
     const allocatable = ((await api.get(path))?.status?.allocatable ?? {}) as Readonly<Record<string, string>>;

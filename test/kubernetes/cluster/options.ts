@@ -33,9 +33,8 @@ export interface ClusterOptions {
   readonly nodes?: readonly NodeOptions[];
   /** Images that the nodes have, beside the one with busybox. */
   readonly images?: readonly ImageSource[];
-  /** More flags, without the dashes: timers of node loss, for example. */
+  /** More flags, without the dashes: timers of node loss, for example, and how long pods tolerate it. */
   readonly controllerManager?: Readonly<Record<string, string>>;
-  readonly scheduler?: Readonly<Record<string, string>>;
   readonly apiServer?: Readonly<Record<string, string>>;
   /** Lives on when this process ends, until it is taken down. */
   readonly isKept?: boolean;

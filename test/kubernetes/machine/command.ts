@@ -1,3 +1,5 @@
+import { quoted } from '../../../src/cli/completion/model.ts';
+
 export interface Wish {
   readonly command: readonly string[];
   /** Files of the working tree that come back as the command has left them. */
@@ -66,8 +68,4 @@ export function passedOn(environment: Readonly<Record<string, string | undefined
   return Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) => (value !== undefined && isPassedOn(name) ? [[name, value] as const] : [])),
   );
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

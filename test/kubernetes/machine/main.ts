@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { toError } from '../../../src/core/errors.ts';
 import { ROOT } from '../../support/run-process.ts';
 import { calledOff } from '../cluster/called-off.ts';
+import { hasEnded } from '../cluster/ended.ts';
 import { SYSTEM_PATH, cacheFolder, whyNoNamespaces } from '../cluster/facility.ts';
 import { identify, isThere } from '../cluster/process-start.ts';
 import { eventually } from '../cluster/wait.ts';
@@ -118,10 +119,6 @@ function prepare(folder: string, exchange: string): MachineFiles {
   truncateSync(scratch, SCRATCH_MIB * 2 ** 20);
   execFileSync('mkfs.ext4', ['-q', '-m', '0', scratch], { env: { PATH: SYSTEM_PATH } });
   return { init: join(import.meta.dirname, 'init.sh'), tools: unpacked.stdout.trim(), exchange, scratch };
-}
-
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null;
 }
 
 /** Without what follows a panic: that is about the kernel, and not about what it met. */
