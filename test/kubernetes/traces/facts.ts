@@ -21,7 +21,11 @@ export interface Fact {
 }
 
 /** What pods and Jobs may show: of these it is also told what never happened. */
-const POD_VOCABULARY = ['phase Succeeded', 'phase Failed', 'terminating', 'condition DisruptionTarget'];
+const POD_REASONS = ['Evicted', 'Preempting', 'Terminated'];
+const POD_VOCABULARY = [
+  ...['phase Succeeded', 'phase Failed', 'terminating', 'condition DisruptionTarget'],
+  ...POD_REASONS.map((reason) => `reason ${reason}`),
+];
 const JOB_CONDITIONS = ['Complete', 'Failed', 'FailureTarget', 'SuccessCriteriaMet', 'Suspended'];
 const JOB_VOCABULARY = [...JOB_CONDITIONS.map((type) => `condition ${type}`), 'failed 1', 'succeeded 1'];
 const COUNTERS = ['active', 'ready', 'succeeded', 'failed', 'terminating'] as const;

@@ -9,9 +9,23 @@ const KINDS: readonly (readonly [kind: string, api: string, plural: string])[] =
   ['CronJob', '/apis/batch/v1', 'cronjobs'],
 ];
 
+/** Of a node’s events those that tell what has become of it. The others come with every start of a kubelet, and some only after it is ready. */
+const TOLD_OF_NODES = /^(EvictionThresholdMet|NodeHasDiskPressure|NodeHasInsufficientMemory|NodeNotReady|RemovingNode|Shutdown)$/;
+/** More of a line that nobody can make use of is not shown. */
+const MOST_TOLD = 500;
+
 interface Watched {
   readonly namespace: string;
+  /** The revision of the store at which the play began: events of its node that are older are of another play. */
+  readonly since: number;
   readonly node?: string | undefined;
+}
+
+/** What is watched, and which of its changes are of this play. */
+interface Source {
+  readonly kind: string;
+  readonly path: string;
+  readonly isOwn: (change: Change) => boolean;
 }
 
 /** Everything that is seen in a namespace, change by change, for as long as it is watched. */
@@ -21,14 +35,12 @@ export class History {
   readonly #seen = new Map<string, Fact>();
   #failure: Error | null = null;
 
-  /** Also of a node, when one is named. */
-  static watch(cluster: Cluster, { namespace, node }: Watched, signal: AbortSignal): History {
+  /** Also of a node and its events, when one is named. */
+  static watch({ api }: Pick<Cluster, 'api'>, watched: Watched, signal: AbortSignal): History {
     const history = new History();
-    const paths = KINDS.map(([kind, api, plural]) => [kind, `${api}/namespaces/${namespace}/${plural}?`] as const);
-    const ofNode = node === undefined ? [] : [['Node', `/api/v1/nodes?fieldSelector=metadata.name=${node}&`] as const];
-    for (const [kind, path] of [...paths, ...ofNode]) {
-      const hear = (text: string): void => history.#hear(kind, text);
-      cluster.api.watch(`${path}watch=1&resourceVersion=0`, hear, signal).catch((thrown: Error) => {
+    for (const source of sourcesOf(watched)) {
+      const hear = (text: string): void => history.#hear(source, text);
+      api.watch(`${source.path}watch=1&resourceVersion=0`, hear, signal).catch((thrown: Error) => {
         history.#failure ??= thrown;
       });
     }
@@ -62,6 +74,11 @@ export class History {
     }
   }
 
+  /** Whoever has seen all he waited for may have missed what came beside it. */
+  mustBeWhole(): void {
+    if (this.#failure !== null) throw new Error(`not all was seen: ${this.#failure.message}`, { cause: this.#failure });
+  }
+
   #broken(): string | null {
     return this.#failure === null ? null : this.#failure.message;
   }
@@ -70,10 +87,32 @@ export class History {
     if (!this.#seen.has(fact.text)) this.#seen.set(fact.text, fact);
   }
 
-  #hear(kind: string, text: string): void {
+  #hear({ kind, isOwn }: Source, text: string): void {
     const { type, object } = JSON.parse(text) as Pick<Change, 'object'> & { readonly type: string };
-    if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') return;
+    if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') {
+      // From here on changes may be missing, and what is missing would be taken for what never happened.
+      this.#failure ??= new Error(`the watch of ${kind}s tells no change, but ${type}: ${text.slice(0, MOST_TOLD)}`);
+      return;
+    }
     const revision = Number((object.metadata as { readonly resourceVersion?: string }).resourceVersion);
-    for (const fact of factsOf({ type, kind, object, revision, seconds: this.seconds }, this.roles)) this.#add(fact);
+    const change: Change = { type, kind, object, revision, seconds: this.seconds };
+    if (!isOwn(change)) return;
+    for (const fact of factsOf(change, this.roles)) this.#add(fact);
   }
+}
+
+function sourcesOf({ namespace, since, node }: Watched): readonly Source[] {
+  const isOwn = (): boolean => true;
+  const inNamespace = KINDS.map(([kind, api, plural]) => ({ kind, path: `${api}/namespaces/${namespace}/${plural}?`, isOwn }));
+  if (node === undefined) return inNamespace;
+  const about = `involvedObject.kind=Node,involvedObject.name=${node}`;
+  return [
+    ...inNamespace,
+    { kind: 'Node', path: `/api/v1/nodes?fieldSelector=metadata.name=${node}&`, isOwn },
+    {
+      kind: 'Event',
+      path: `/api/v1/namespaces/default/events?fieldSelector=${about}&`,
+      isOwn: ({ type, object: { reason = '' }, revision }) => type !== 'DELETED' && revision > since && TOLD_OF_NODES.test(reason),
+    },
+  ];
 }

@@ -28,12 +28,13 @@ async function playOn(
   node: ClusterNode | null,
   { scenario, namespace, alsoUntil = [], signal }: PlayOptions & { readonly scenario: Scenario },
 ): Promise<Played> {
-  await cluster.api.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  const made = await cluster.api.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  const since = Number((made.metadata as { readonly resourceVersion?: string }).resourceVersion);
   const stop = new AbortController();
   try {
     const account = `${NAMESPACES}/${namespace}/serviceaccounts/default`;
     await eventually(`the service account of ${namespace}`, () => cluster.api.get(account), { signal });
-    const history = History.watch(cluster, { namespace, node: node?.name }, stop.signal);
+    const history = History.watch(cluster, { namespace, since, node: node?.name }, stop.signal);
     const scene = { cluster, namespace, node, history };
     const nameOf: NameOf = (word) => {
       if (word === 'namespace') return namespace;
@@ -47,6 +48,7 @@ async function playOn(
     await history.whenSeen(scenario.until, signal);
     const over = history.seconds;
     await history.whenSeen(alsoUntil, signal);
+    history.mustBeWhole();
     return { facts: history.facts, roles: history.roles.all, over };
   } finally {
     stop.abort();

@@ -15,7 +15,10 @@ it('a trace says what plays have in common, what some had, and what none had', (
   ]);
   expect(trace.always).toEqual(['pod 1: phase Failed', 'pod 1: phase Running']);
   expect(trace.sometimes).toEqual(['pod 1: terminating']);
-  expect(trace.never).toEqual(['pod 1: condition DisruptionTarget', 'pod 1: phase Succeeded']);
+  expect(trace.never).toEqual([
+    ...['pod 1: condition DisruptionTarget', 'pod 1: phase Succeeded'],
+    ...['pod 1: reason Evicted', 'pod 1: reason Preempting', 'pod 1: reason Terminated'],
+  ]);
 });
 
 it('of an object that only some plays have it is not said what never happened to it', () => {

@@ -20,3 +20,16 @@ it('what it does not say is not made up', () => {
   expect(timeTold(pod({}, null), 'exit 137 ContainerStatusUnknown')).toBeUndefined();
   expect(timeTold(pod({}, '2026-11-16T12:00:00Z', '2026-11-16T12:00:09Z'), 'exit 7 Error')).toBeUndefined();
 });
+
+it('a Job says when it began, and either of them when a condition came', () => {
+  const conditions = [
+    { type: 'Failed', lastTransitionTime: '2026-11-16T12:00:09Z' },
+    { type: 'FailureTarget', lastTransitionTime: '2026-11-16T12:00:08Z' },
+  ];
+  const job = { metadata: { name: 'one', uid: 'one' }, status: { startTime: '2026-11-16T12:00:00Z', conditions } };
+  expect(timeTold(job, 'active 1')).toBe(NOON);
+  expect(timeTold(job, 'condition FailureTarget')).toBe(NOON + 8);
+  expect(timeTold(job, 'condition FailureTarget/DeadlineExceeded')).toBe(NOON + 8);
+  expect(timeTold(job, 'condition Complete')).toBeUndefined();
+  expect(timeTold({ metadata: job.metadata }, 'active 1')).toBeUndefined();
+});

@@ -4,22 +4,37 @@ interface Timed {
   readonly deletionGracePeriodSeconds?: number;
 }
 
+interface Transition {
+  readonly type: string;
+  readonly lastTransitionTime?: string;
+}
+
 interface Terminated {
   readonly finishedAt?: string | null;
 }
 
 /**
- * When something was so, in whole seconds since 1970, by what the object itself says: for when it was made, told to end, and ended. When this process
- * hears of it is later, by as much as the machine is busy; of two such times the difference may be any, of two of these it is what it was.
+ * When something was so, in whole seconds since 1970, by what the object itself says: for when it was made, told to end, and ended; of a Job, for when it began
+ * and when a condition came. When this process hears of it is later, by as much as the machine is busy; of two such times the difference may be any, of two of these it is what it was.
  */
-export function timeTold({ metadata, status }: KubeObject, text: string): number | undefined {
+export function timeTold(object: KubeObject, text: string): number | undefined {
+  const { metadata, status } = object;
   if (text === 'phase Pending') return secondsOf(metadata.creationTimestamp);
-  if (text === 'terminating') {
-    const { deletionGracePeriodSeconds: grace = 0 } = metadata as Timed;
-    const end = secondsOf(metadata.deletionTimestamp);
-    return end === undefined ? undefined : end - grace;
-  }
-  if (!text.startsWith('exit ')) return undefined;
+  if (text === 'terminating') return whenToldToEnd(object);
+  if (text === 'active 1') return secondsOf(status?.startTime);
+  if (text.startsWith('exit ')) return whenEnded(object);
+  const [, type] = /^condition ([^/]*)/.exec(text) ?? [];
+  const conditions = (status?.conditions ?? []) as readonly Transition[];
+  return secondsOf(conditions.find((condition) => condition.type === type)?.lastTransitionTime);
+}
+
+function whenToldToEnd({ metadata }: KubeObject): number | undefined {
+  const { deletionGracePeriodSeconds: grace = 0 } = metadata as Timed;
+  const end = secondsOf(metadata.deletionTimestamp);
+  return end === undefined ? undefined : end - grace;
+}
+
+function whenEnded({ status }: KubeObject): number | undefined {
   const containers = (status?.containerStatuses ?? []) as readonly { readonly state?: { readonly terminated?: Terminated } }[];
   const [ended, ...more] = containers.flatMap(({ state }) => (state?.terminated === undefined ? [] : [state.terminated]));
   return more.length > 0 ? undefined : secondsOf(ended?.finishedAt);
