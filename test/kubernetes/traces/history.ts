@@ -70,7 +70,8 @@ export class History {
       await eventually('the facts', () => (missing().length === 0 ? true : null), { signal, hopeless: () => this.#broken() });
     } catch (thrown) {
       const seen = this.facts.map(({ text }) => text).join('\n  ');
-      throw new Error(`not seen: ${missing().join('; ')}; but:\n  ${seen}`, { cause: thrown });
+      const why = this.#failure === null ? '' : ` (${this.#failure.message})`;
+      throw new Error(`not seen: ${missing().join('; ')}${why}; but:\n  ${seen}`, { cause: thrown });
     }
   }
 
