@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, symlinkSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ROOT } from '../support/run-process.ts';
-import { findFacility, whyNoNamespaces, whyNotBuilt } from './cluster/facility.ts';
+import { whyNoNamespaces, whyNotBuilt } from './cluster/facility.ts';
 import { cgroupOf } from './cluster/leftovers.ts';
 import { whenNothingIsLeft } from './cluster/nothing-left.ts';
-import { type OwnCache, ownCache } from './cluster/own-cache.ts';
+import { type OwnCache, ownCache, ownCacheWithFacility } from './cluster/own-cache.ts';
 import { type ProcessIdentity, identify, isThere } from './cluster/process-start.ts';
 import { NO_TRACES, type Traces, tracesOf } from './cluster/traces.ts';
 import { eventually } from './cluster/wait.ts';
@@ -37,14 +37,8 @@ interface Run {
 }
 
 describe.skipIf(reason !== null)(`a run of tests that make a box${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
-  let cache: OwnCache;
-  beforeEach(() => {
-    cache = ownCache();
-  });
-  afterEach(() => cache[Symbol.asyncDispose]());
-
   /** With a group of its own, as a shell at a terminal would give it; it ends with whoever tries it here. */
-  async function runOf(test: string): Promise<Run> {
+  async function runOf(test: string, cache: OwnCache): Promise<Run> {
     const line = ['--pdeathsig', 'TERM', process.execPath, VITEST, 'run', '--config', CONFIG, '--root', ROOT, test];
     const runner = spawn('setpriv', line, {
       cwd: ROOT,
@@ -80,7 +74,8 @@ describe.skipIf(reason !== null)(`a run of tests that make a box${reason === nul
     ['whoever runs them is killed', 'runner', 'SIGKILL'],
     ['the process that does gets SIGINT', 'worker', 'SIGINT'],
   ] as const)('leaves nothing when %s', async (_, who, signal) => {
-    const run = await runOf('waiting-box');
+    await using cache = ownCache();
+    const run = await runOf('waiting-box', cache);
     expect(run.seen().processes.length).toBeGreaterThan(1);
     const pid = run.runner.pid ?? 0;
     process.kill({ both: -pid, runner: pid, worker: run.worker.pid }[who], signal);
@@ -88,7 +83,8 @@ describe.skipIf(reason !== null)(`a run of tests that make a box${reason === nul
   });
 
   it('leaves nothing when a test fails before it has taken down what it made', async () => {
-    const run = await runOf('failing-box');
+    await using cache = ownCache();
+    const run = await runOf('failing-box', cache);
     const { code, said } = await run.ended;
     expect(said).toContain(': meant to fail');
     expect(code, said).toBe(1);
@@ -98,9 +94,8 @@ describe.skipIf(reason !== null)(`a run of tests that make a box${reason === nul
   it.skipIf(notBuilt !== null)(
     `leaves nothing of a cluster with a running pod when whoever runs them is killed${notBuilt === null ? '' : ` (skipped: ${notBuilt})`}`,
     async () => {
-      const { folder } = findFacility();
-      symlinkSync(folder, join(cache.path, basename(folder)));
-      const run = await runOf('waiting-cluster');
+      await using cache = ownCacheWithFacility();
+      const run = await runOf('waiting-cluster', cache);
       const { processes, namespaces, loopDevices, cgroups } = run.seen();
       expect(processes.length).toBeGreaterThan(10);
       // The box's, and the pod's.

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ProcessResult, ROOT, bash, runProcess } from '../support/run-process.ts';
@@ -9,7 +9,7 @@ import { hasEnded } from './cluster/ended.ts';
 import { findFacility } from './cluster/facility.ts';
 import { cgroupOf } from './cluster/leftovers.ts';
 import { whenNothingIsLeft } from './cluster/nothing-left.ts';
-import { ownCache } from './cluster/own-cache.ts';
+import { ownCacheWithFacility } from './cluster/own-cache.ts';
 import { type ProcessIdentity, identify, isThere } from './cluster/process-start.ts';
 import { networkOf, tracesOf } from './cluster/traces.ts';
 import { eventually } from './cluster/wait.ts';
@@ -27,9 +27,7 @@ interface Place {
 
 /** With what is built already, and without a person's own clusters, which `down` would take down. */
 async function inPlaceOfItsOwn(use: (place: Place) => Promise<void>): Promise<void> {
-  await using cache = ownCache();
-  const { folder } = findFacility();
-  symlinkSync(folder, join(cache.path, basename(folder)));
+  await using cache = ownCacheWithFacility();
   const env = { PATH: process.env['PATH'], HOLDFAST_CACHE: cache.path };
   const real: Place['real'] = (...args) => runProcess(process.execPath, [SCRIPT, ...args], { env });
   await use({ cache: cache.path, env, real });

@@ -1,5 +1,7 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, symlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { tempFolder } from '../../support/temp-folder.ts';
+import { findFacility } from './facility.ts';
 import { unlessGone } from './gone.ts';
 import { keptClusters, removeCluster, removeLeftovers, removeOwnAtOnce } from './leftovers.ts';
 import { identify, isThere } from './process-start.ts';
@@ -24,6 +26,14 @@ export function ownCache(): OwnCache {
       folder[Symbol.dispose]();
     },
   };
+}
+
+/** One that has what is built already, for whoever starts clusters with it. */
+export function ownCacheWithFacility(): OwnCache {
+  const { folder } = findFacility();
+  const cache = ownCache();
+  symlinkSync(folder, join(cache.path, basename(folder)));
+  return cache;
 }
 
 async function endThoseWith(cache: string): Promise<void> {

@@ -8,7 +8,9 @@ const SETUP = fileURLToPath(new URL('../../frameworks/setup.sh', import.meta.url
 /** Installs it where it is not there yet; what is said meanwhile goes to standard error. Says why not when it cannot, else null. */
 export async function installTorch(): Promise<string | null> {
   const reason = await prepare([SETUP, 'torch']);
-  return reason === null ? null : `torch could not be installed: ${reason}`;
+  return reason === null
+    ? null
+    : `torch could not be installed: ${reason}; \`test/frameworks/setup.sh torch\` tries it again, and tells more`;
 }
 
 /** Why it is not there: as whoever has tried to install it was told, if it was tried. */
