@@ -9,8 +9,8 @@ import { storedTrace } from './store.ts';
 const PAGE = join(ROOT, 'docs/kubernetes-notes.md');
 const TRACES = '../test/kubernetes/traces/recorded';
 
-/** A scenario, and which of its Jobs, where it has two. */
-type Seen = readonly [scenario: string, job?: number];
+/** A scenario, which of its Jobs, where it has two, and which pod is the next one of that Job, where it is not the one after those of the Jobs. */
+type Seen = readonly [scenario: string, job?: number, next?: number];
 
 interface Row {
   readonly pod: string;
@@ -24,12 +24,35 @@ export const ROWS: readonly Row[] = [
   { pod: 'is deleted', exitsWith: '0, a while later', plain: ['job-delete-exit-0'], policy: ['job-delete-exit-0-policy'] },
   { pod: 'is deleted', exitsWith: '0, at once', plain: ['job-delete-exit-0-at-once'], policy: ['job-delete-exit-0-at-once-policy'] },
   { pod: 'is deleted', exitsWith: '7', plain: ['job-delete-exit-7'], policy: ['job-delete-exit-7-policy'] },
+  {
+    pod: 'is deleted with a grace of 2 s',
+    exitsWith: '137: it does not hear SIGTERM, and is killed',
+    plain: ['job-delete-short-grace'],
+    policy: ['job-delete-short-grace', 2],
+  },
   { pod: 'is deleted by force', exitsWith: '0', plain: ['job-force-exit-0'], policy: ['job-force-exit-0-policy'] },
   { pod: 'is deleted by force', exitsWith: '7', plain: ['job-force-exit-7'], policy: ['job-force-exit-7-policy'] },
-  { pod: 'is evicted through the API, as by a drain', exitsWith: '0', plain: ['job-evict-exit-0'], policy: ['job-evict-exit-0-policy'] },
+  {
+    pod: 'is evicted through the API, as by a drain',
+    exitsWith: '0, a while later',
+    plain: ['job-evict-exit-0'],
+    policy: ['job-evict-exit-0-policy'],
+  },
+  {
+    pod: 'is evicted through the API, as by a drain',
+    exitsWith: '0, at once',
+    plain: ['kubectl-drain-budget'],
+    policy: ['job-evict-exit-0-at-once-policy'],
+  },
   { pod: 'is evicted through the API, as by a drain', exitsWith: '7', plain: ['job-evict-exit-7'], policy: ['job-evict-exit-7-policy'] },
+  {
+    pod: 'is evicted through the API, as by a drain',
+    exitsWith: '137: it does not hear SIGTERM, and is killed',
+    plain: ['job-evict-killed'],
+    policy: ['job-evict-killed-policy'],
+  },
   { pod: 'is preempted by the scheduler', exitsWith: '0', plain: ['preemption-exit-0'], policy: ['preemption-exit-0', 2] },
-  { pod: 'is preempted by the scheduler', exitsWith: '7', plain: ['preemption-no-policy'], policy: ['preemption'] },
+  { pod: 'is preempted by the scheduler', exitsWith: '7', plain: ['preemption-no-policy'], policy: ['preemption', 1, 3] },
   {
     pod: 'is on a node that gets a taint with `NoExecute`',
     exitsWith: '0',
@@ -48,7 +71,12 @@ export const ROWS: readonly Row[] = [
     plain: ['node-critical-pod-exit-0'],
     policy: ['node-critical-pod-exit-0', 2],
   },
-  { pod: 'makes room for a critical pod (kubelet)', exitsWith: '7', plain: ['node-critical-pod-no-policy'], policy: ['node-critical-pod'] },
+  {
+    pod: 'makes room for a critical pod (kubelet)',
+    exitsWith: '7',
+    plain: ['node-critical-pod-no-policy'],
+    policy: ['node-critical-pod', 1, 3],
+  },
   { pod: 'is on a machine that is shut down', exitsWith: '0', plain: ['node-shutdown-exit-0'], policy: ['node-shutdown-exit-0', 2] },
   { pod: 'is on a machine that is shut down', exitsWith: '7', plain: ['node-shutdown-no-policy'], policy: ['node-shutdown'] },
   {
@@ -101,6 +129,12 @@ export const ROWS: readonly Row[] = [
     policy: ['node-kubelet-stopped'],
   },
   { pod: 'is on a node whose object is deleted', exitsWith: '0', plain: ['node-deleted-no-policy'], policy: ['node-deleted'] },
+  {
+    pod: 'is on a node whose object is deleted',
+    exitsWith: '7',
+    plain: ['node-deleted-exit-7'],
+    policy: ['node-deleted-exit-7', 2],
+  },
   { pod: 'is of a Job that is suspended', exitsWith: '0', plain: ['job-suspend'], policy: ['job-suspend-exit-0-policy'] },
   { pod: 'is of a Job that is suspended', exitsWith: '7', plain: ['job-suspend-exit-7'], policy: ['job-suspend-exit-7-policy'] },
 ];
@@ -120,19 +154,37 @@ export function notesWithCounting(page: string): string {
   return pageWith(page, 'which exits count', [...head, ...lines].join('\n'));
 }
 
-function cell([name, job = 1]: Seen): string {
+function cell([name, job = 1, next = job + 1]: Seen): string {
   const trace = storedTrace(name);
   if (trace === null) return `not recorded: ${name}`;
   const often = readScenario(name).chance === null ? '' : ` in all ${trace.plays} plays`;
-  const verdict = verdictOf(trace, job);
+  const verdict = verdictOf(trace, { job, next });
   return `${verdict}${verdict.endsWith('by chance') ? '' : often} ([trace](${TRACES}/${name}.json))`;
 }
 
-/** What a Job makes of its first pod, by what was seen of the Job. */
-export function verdictOf({ always, sometimes }: Pick<Trace, 'always' | 'sometimes'>, job: number): string {
-  const [succeeded, failed] = [`job ${job}: succeeded 1`, `job ${job}: failed 1`];
-  if (always.includes(succeeded)) return '**complete**';
-  if (always.includes(failed)) return 'counted';
-  if (!sometimes.includes(succeeded)) return 'not counted';
-  return `**complete** or ${sometimes.includes(failed) ? 'counted' : 'not counted'}, by chance`;
+interface Asked {
+  readonly job: number;
+  /** The pod that comes when the first does not count. */
+  readonly next: number;
+}
+
+/** What no Job ever did: to take no notice of its pod's end. */
+export const FORGOTTEN = 'not counted, and no pod comes';
+
+/** What a Job makes of its first pod, by what was seen of the Job and of its next pod. */
+export function verdictOf({ always, sometimes }: Pick<Trace, 'always' | 'sometimes'>, { job, next }: Asked): string {
+  const often = (fact: string): 'always' | 'sometimes' | 'never' => {
+    if (always.includes(fact)) return 'always';
+    return sometimes.includes(fact) ? 'sometimes' : 'never';
+  };
+  const [succeeded, failed, replaced] = [`job ${job}: succeeded 1`, `job ${job}: failed 1`, `pod ${next}: phase Pending`].map(often);
+  if (succeeded === 'always' && failed === 'always') return 'counted, and **complete** later';
+  if (succeeded === 'always') return failed === 'never' ? '**complete**' : '**complete**, counted before that by chance';
+  if (failed === 'always') return succeeded === 'never' ? 'counted' : 'counted, **complete** later by chance';
+  if (succeeded === 'sometimes' && failed === 'sometimes') return '**complete** or counted, by chance';
+  // A Job that counts neither has to go on: always, or where it did not do the other.
+  if (replaced === 'never') return FORGOTTEN;
+  if (succeeded === 'sometimes') return '**complete** or not counted, by chance';
+  if (failed === 'sometimes') return 'counted or not counted, by chance';
+  return replaced === 'always' ? 'not counted' : FORGOTTEN;
 }
