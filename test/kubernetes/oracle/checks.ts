@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { OracleCheck } from './check.ts';
+import { createRng } from '../../../src/core/rng.ts';
+import type { Case, OracleCheck } from './check.ts';
 import { EVICT_CHECK } from './evict-check.ts';
 import { MERGE_CHECK } from './merge-check.ts';
 import { SCHEDULE_CHECK } from './schedule-check.ts';
@@ -14,6 +15,11 @@ export interface Cases {
 
 /** What the recorded page is about, and the suite takes its slices from. */
 export const LONG_RUN: Cases = { seed: 1, count: 10_000 };
+
+/** Each case has a seed of its own, so that one can be asked again. */
+export function caseOf(check: OracleCheck, seed: number): Case {
+  return check.makeCase(createRng(seed).fork(check.name));
+}
 
 /** So many neighbours among all the cases, chosen by a key: the same for the same key, others for another one. */
 export function sliceOf({ seed, count }: Cases, key: string, size: number): Cases {

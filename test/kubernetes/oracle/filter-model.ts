@@ -1,4 +1,5 @@
-import type { ClusterCase, Expression, NodeCase, PodCase, PodTerm, Resources, Spread, Taint, Toleration } from './scheduling.ts';
+import { RESOURCES, requestsOf } from './requests-model.ts';
+import type { ClusterCase, Expression, NodeCase, PodCase, PodTerm, Spread, Taint, Toleration } from './scheduling.ts';
 
 /** What a filter says of a node, and whether the removal of pods could change it. */
 export interface FilterVerdict {
@@ -16,7 +17,7 @@ type Filter = (pod: PodCase, node: NodeCase, placement: Placement) => FilterVerd
 /** In the scheduler's order: the first that objects is the one that is heard. */
 const FILTERS: readonly (readonly [plugin: string, filter: Filter])[] = [
   ['NodeUnschedulable', (pod, node) => unresolvableUnless(!node.isCordoned || tolerates(pod.tolerations, CORDON))],
-  ['TaintToleration', (pod, node) => unresolvableUnless(hardTaints(node).every((taint) => tolerates(pod.tolerations, taint)))],
+  ['TaintToleration', (pod, node) => unresolvableUnless(toleratesAll(pod, node))],
   ['NodeAffinity', (pod, node) => unresolvableUnless(isWanted(pod, node))],
   ['NodePorts', portsAreFree],
   ['NodeResourcesFit', resourcesFit],
@@ -58,29 +59,22 @@ function filtered(pod: PodCase, node: NodeCase, placement: Placement): FilterVer
   return { code: 'Success', plugin: '' };
 }
 
-export function requestsOf({ requests, initRequests }: PodCase): Resources {
-  return {
-    cpu: Math.max(requests.cpu, initRequests.cpu),
-    memory: Math.max(requests.memory, initRequests.memory),
-    gpu: Math.max(requests.gpu, initRequests.gpu),
-  };
-}
-
 function unresolvableUnless(isFine: boolean): FilterVerdict['code'] {
   return isFine ? 'Success' : 'UnschedulableAndUnresolvable';
 }
 
-function hardTaints({ taints }: NodeCase): readonly Taint[] {
-  return taints.filter(({ effect }) => effect !== 'PreferNoSchedule');
+function toleratesAll({ tolerations }: PodCase, { taints }: NodeCase): boolean {
+  return taints.every((taint) => taint.effect === 'PreferNoSchedule' || tolerates(tolerations, taint));
 }
 
 export function tolerates(tolerations: readonly Toleration[], taint: Taint): boolean {
-  return tolerations.some(
-    ({ key, effect }) => (key === undefined || key === taint.key) && (effect === undefined || effect === taint.effect),
-  );
+  return tolerations.some(({ key, operator = 'Equal', value = '', effect }) => {
+    const isMeant = (key === undefined || key === taint.key) && (effect === undefined || effect === taint.effect);
+    return isMeant && (operator === 'Exists' || value === (taint.value ?? ''));
+  });
 }
 
-export function isWanted({ nodeSelector, nodeTerms }: PodCase, { labels }: NodeCase): boolean {
+function isWanted({ nodeSelector, nodeTerms }: PodCase, { labels }: NodeCase): boolean {
   const isSelected = Object.entries(nodeSelector).every(([key, value]) => labels[key] === value);
   return isSelected && (nodeTerms === undefined || nodeTerms.some((term) => allHold(term, labels)));
 }
@@ -120,8 +114,7 @@ function portsAreFree(pod: PodCase, node: NodeCase, placement: Placement): Filte
 function resourcesFit(pod: PodCase, node: NodeCase, placement: Placement): FilterVerdict['code'] {
   const there = podsOn(placement, node);
   const wanted = requestsOf(pod);
-  const names = ['cpu', 'memory', 'gpu'] as const;
-  const lacking = names.filter((name) => {
+  const lacking = RESOURCES.filter((name) => {
     const used = there.reduce((sum, each) => sum + requestsOf(each)[name], 0);
     return wanted[name] > 0 && wanted[name] > node.allocatable[name] - used;
   });
@@ -129,16 +122,31 @@ function resourcesFit(pod: PodCase, node: NodeCase, placement: Placement): Filte
   return lacking.length > 0 || there.length + 1 > node.allocatable.pods ? 'Unschedulable' : 'Success';
 }
 
-/** Domains of nodes that the pod could go to by its own wishes; taints do not count. */
+/** Among the domains of nodes that have all the labels and count; the first constraint that objects is the one that is heard. */
 function isEvenlySpread(pod: PodCase, node: NodeCase, { nodes, pods }: Placement): FilterVerdict['code'] {
-  const { spread } = pod;
-  if (spread === undefined) return 'Success';
-  const own = node.labels[spread.topologyKey];
-  if (own === undefined) return 'UnschedulableAndUnresolvable';
-  const counts = domainCounts(spread, { pods, nodes: nodes.filter((each) => isWanted(pod, each)) });
-  const least = Math.min(...counts.values());
-  const skew = (counts.get(own) ?? 0) + (pod.app === spread.app ? 1 : 0) - least;
-  return skew > spread.maxSkew ? 'Unschedulable' : 'Success';
+  const labelled = nodes.filter((each) => hasDomains(each, pod.spread));
+  for (const constraint of pod.spread) {
+    const own = node.labels[constraint.topologyKey];
+    if (own === undefined) return 'UnschedulableAndUnresolvable';
+    const counts = domainCounts(constraint, { pods, nodes: labelled.filter((each) => countsForSpread(pod, each, constraint)) });
+    const least = counts.size < (constraint.minDomains ?? 1) ? 0 : Math.min(...counts.values());
+    const skew = (counts.get(own) ?? 0) + (pod.app === constraint.app ? 1 : 0) - least;
+    if (skew > constraint.maxSkew) return 'Unschedulable';
+  }
+  return 'Success';
+}
+
+export function hasDomains({ labels }: NodeCase, constraints: readonly Spread[]): boolean {
+  return constraints.every(({ topologyKey }) => labels[topologyKey] !== undefined);
+}
+
+/** Unless the constraint says otherwise: where the pod could go by its own wishes, whatever taints there are. */
+export function countsForSpread(
+  pod: PodCase,
+  node: NodeCase,
+  { nodeAffinityPolicy = 'Honor', nodeTaintsPolicy = 'Ignore' }: Spread,
+): boolean {
+  return (nodeAffinityPolicy === 'Ignore' || isWanted(pod, node)) && (nodeTaintsPolicy === 'Ignore' || toleratesAll(pod, node));
 }
 
 function domainCounts({ app, topologyKey }: Spread, { nodes, pods }: Placement): ReadonlyMap<string, number> {

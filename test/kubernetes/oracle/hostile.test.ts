@@ -12,11 +12,11 @@ const there = { metadata: { name: 'b', uid: 'b' }, spec: { nodeName: 'n' } };
 const step = { do: 'apply', manager: 'm', object: {} };
 
 const schedule = (more: object): string => JSON.stringify({ schedule: { pod, nodes: [node], ...more } });
-const evict = (more: object): string => JSON.stringify({ evict: { signal: 'memory', pods: [], stats: {}, ...more } });
+const evict = (more: object): string => JSON.stringify({ evict: { signal: 'memory.available', pods: [], stats: {}, ...more } });
 const merge = (more: object): string => JSON.stringify({ merge: { apiVersion: 'v1', kind: 'ConfigMap', steps: [step], ...more } });
 const stepWith = (more: object): string => merge({ steps: [step, { ...step, ...more }] });
 
-const GOOD = '{"id": "good", "evict": {"signal": "memory", "pods": [], "stats": {}}}';
+const GOOD = '{"id": "good", "evict": {"signal": "memory.available", "pods": [], "stats": {}}}';
 const VERDICT = { id: 'good', order: [] };
 
 /** A line, and what is said of it. */
@@ -27,7 +27,7 @@ const BAD: readonly (readonly [line: string, error: string])[] = [
   ['{}', 'the line has 0 cases: it must have one of schedule, evict, merge'],
   ['{"evict": {}, "merge": {}}', 'the line has 2 cases: '],
   ['{"smell": 7}', 'unknown field "smell"'],
-  ['{"evict": {"signal": "pid", "signal": "pid"}}', 'duplicate field "evict.signal"'],
+  ['{"evict": {"signal": "pid.available", "signal": "pid.available"}}', 'duplicate field "evict.signal"'],
   ['{"id": {}, "evict": {}}', 'id is {}: it must be a string or a whole number'],
   ['['.repeat(100_000), 'the line is [[['],
   [`{"evict": ${' '.repeat(100_000)}7}`, 'the line is {"evict": '],
@@ -41,8 +41,21 @@ const BAD: readonly (readonly [line: string, error: string])[] = [
   ],
   [
     schedule({ nodes: [{ ...node, status: { allocatable: { cpu: '1e-999999999' } } }] }),
-    'schedule.nodes[0].status.allocatable.cpu is "1e-999999999": the exponent of a number',
+    'schedule.nodes[0].status.allocatable.cpu is "1e-999999999": a number may have 100 digits at most, and its exponent 3',
   ],
+  [
+    schedule({ nodes: [node, { metadata: { name: 'o' }, status: { capacity: { memory: `${'9'.repeat(200)}Mi` } } }] }),
+    `schedule.nodes[1].status.capacity.memory is "${'9'.repeat(99)}…: a number may have 100 digits at most`,
+  ],
+  [
+    schedule({ nodes: [{ ...node, status: { allocatable: { cpu: `0.${'0'.repeat(2 ** 20)}1` } } }] }),
+    'a number may have 100 digits at most, and its exponent 3',
+  ],
+  [
+    '{"evict": {"signal": "pid.available", "pods": [{"spec": {"overhead": {"cpu": 1e-999999999, "cpu": 1}}}]}}',
+    '; a number may have 100 digits at most, and its exponent 3',
+  ],
+  [evict({ stats: { x: { memory: { workingSetBytes: '1e9999' } } } }), 'evict.stats.x.memory.workingSetBytes is "1e9999": '],
   [schedule({ pods: [null] }), 'schedule.pods[0] is null: it must be a pod'],
   [schedule({ pods: [pod] }), 'schedule.pods[0].metadata.name is "a": '],
   [schedule({ pods: [{ ...there, metadata: { name: 'b' } }] }), 'schedule.pods[0].metadata.uid is "": '],
@@ -50,10 +63,9 @@ const BAD: readonly (readonly [line: string, error: string])[] = [
   [schedule({ nominated: [there] }), 'schedule.nominated[0].spec.nodeName is "n": '],
   [schedule({ nominated: [{ ...there, spec: {} }] }), 'schedule.nominated[0].status.nominatedNodeName is "": '],
   [schedule({ budgets: [null] }), 'schedule.budgets[0] is null: '],
-  [evict({ signal: 'smell' }), 'evict.signal is "smell": it must be one of memory, pid, disk, inodes'],
-  [evict({ measured: ['nonsense'] }), 'evict.measured[0] is "nonsense": it must be one of localVolumeSource, logs, root'],
-  [evict({ signal: 'disk' }), 'evict.measured is null: for disk and inodes it must name what counts'],
-  [evict({ measured: [[]] }), 'evict.measured[0] is []: '],
+  [evict({ signal: 'smell' }), 'evict.signal is "smell": it must be one of allocatableMemory.available, containerfs.available, '],
+  [evict({ signal: 'memory' }), 'evict.signal is "memory": '],
+  [evict({ imageFs: [] }), 'evict.imageFs is []: '],
   [evict({ pods: [null] }), 'evict.pods[0] is null: '],
   [evict({ pods: [{}] }), 'evict.pods[0].metadata.name is "": '],
   [evict({ stats: { x: {} } }), 'evict.stats is "x": its keys must be names of pods of the case'],
@@ -61,7 +73,7 @@ const BAD: readonly (readonly [line: string, error: string])[] = [
   [merge({ kind: 'Smell' }), 'merge.kind is "v1 Smell": '],
   [merge({ apiVersion: 'a/b/c' }), 'merge.kind is "a/b/c ConfigMap": '],
   [merge({ steps: [] }), 'merge.steps is []: there must be one at least'],
-  [stepWith({ do: 'dance' }), 'merge.steps[1].do is "dance": it must be one of apply, apply-by-force, update'],
+  [stepWith({ do: 'dance' }), 'merge.steps[1].do is "dance": it must be one of apply, apply-by-force, update, update-forgetting'],
   [stepWith({ manager: '' }), 'merge.steps[1].manager is "": it must be a name'],
   [stepWith({ manager: '\u0007' }), 'merge.steps[1].manager: Invalid value: '],
   [stepWith({ object: null }), 'merge.steps[1].object is null: it must be an object'],
@@ -79,6 +91,15 @@ describe.skipIf(reason !== null)(`a line that is no case${reason === null ? '' :
       expect(Object.keys(answer), line.slice(0, 100)).toEqual(['error']);
       expect(answer).toEqual({ error: expect.stringContaining(error) as string });
     }
+  });
+
+  it('is not one with a text that only looks like a huge number', async () => {
+    const label = { metadata: { name: '1e1234', uid: '9'.repeat(2000), labels: { version: '1e-999999999', '9e9999': '.'.repeat(200) } } };
+    const data = { object: { data: { '1e9999': '1e9999', long: '7'.repeat(2 ** 20) } } };
+    const [ranked, scheduled, merged] = await answersTo([evict({ pods: [label] }), schedule({ pod: label }), stepWith(data)]);
+    expect(ranked).toEqual({ order: ['1e1234'] });
+    expect(scheduled).toHaveProperty('filters.n.code');
+    expect(merged).toHaveProperty('steps.1.object.data', data.object.data);
   });
 
   it('keeps its id where that can be read', async () => {

@@ -1,17 +1,21 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { toError } from '../../../src/core/errors.ts';
 import { findFacility } from '../cluster/facility.ts';
 import type { OracleCheck } from './check.ts';
 import { CHECKS, type Cases, LONG_RUN } from './checks.ts';
+import { MUTANT_CASES } from './mutant-list.ts';
+import { type MutantRun, runMutants } from './mutants.ts';
 import { whyNoOracle } from './oracle.ts';
-import { pageOf } from './page.ts';
+import { type CheckedRun, pageOf } from './page.ts';
+import { provenance } from './provenance.ts';
 import { type CheckRun, runCheck } from './run-checks.ts';
 
 const USAGE = `npm run oracles:long                              asks Kubernetes' own code about ${LONG_RUN.count} random cases of each kind
 npm run oracles:long -- --count=500 --seed=7      about so many, from this seed on
-npm run oracles:long -- --record=PATH             also writes a page about it; the stored one is docs/kubernetes-oracles.md
+npm run oracles:long -- --record=PATH             also makes the models wrong on purpose, and writes a page about it all; the stored one is docs/kubernetes-oracles.md
 `;
 const MOST_SHOWN = 20;
 const BATCH = 1000;
@@ -39,14 +43,25 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`error: ${reason}\n`);
     return 1;
   }
-  const runs: (readonly [OracleCheck, CheckRun])[] = [];
-  for (const check of CHECKS) runs.push([check, await runLong(check, wish.cases)]);
+  const runs: CheckedRun[] = [];
+  for (const check of CHECKS) runs.push(await runLong(check, wish.cases));
+  const mutants = wish.record === undefined ? [] : await runWrong();
   const date = new Date().toISOString().slice(0, 10);
-  if (wish.record !== undefined) writeFileSync(wish.record, pageOf({ cases: wish.cases, date, versions: versions(), runs }));
-  return runs.every(([, { disagreements }]) => disagreements.length === 0) ? 0 : 1;
+  const { program, models } = provenance();
+  const circumstances = { date, ...versions(), program, models, processors: String(availableParallelism()) };
+  if (wish.record !== undefined) writeFileSync(wish.record, pageOf({ cases: wish.cases, circumstances, runs, mutants }));
+  return runs.every(({ run }) => run.disagreements.length === 0) && mutants.every(({ found }) => found > 0) ? 0 : 1;
 }
 
-async function runLong(check: OracleCheck, { seed, count }: Cases): Promise<CheckRun> {
+async function runWrong(): Promise<readonly MutantRun[]> {
+  const mutants = await runMutants(MUTANT_CASES);
+  const missed = mutants.filter(({ found }) => found === 0);
+  process.stdout.write(`wrong on purpose: ${mutants.length}, of which ${missed.length} were not found out\n`);
+  for (const { mutant } of missed) process.stdout.write(`  ${mutant.check}, ${mutant.file}: ${mutant.belief}\n`);
+  return mutants;
+}
+
+async function runLong(check: OracleCheck, { seed, count }: Cases): Promise<CheckedRun> {
   const started = performance.now();
   const runs: CheckRun[] = [];
   for (let done = 0; done < count; done += BATCH) {
@@ -55,10 +70,10 @@ async function runLong(check: OracleCheck, { seed, count }: Cases): Promise<Chec
   }
   const questions = runs.reduce((sum, run) => sum + run.questions, 0);
   const disagreements = runs.flatMap((run) => run.disagreements);
-  const seconds = ((performance.now() - started) / 1000).toFixed(0);
+  const seconds = Math.ceil((performance.now() - started) / 1000);
   process.stdout.write(`${check.name}: ${count} cases, ${questions} questions, ${disagreements.length} disagreements, ${seconds} s\n`);
   for (const each of disagreements.slice(0, MOST_SHOWN)) process.stdout.write(`  ${each}\n`);
-  return { cases: count, questions, disagreements, outcomes: runs.flatMap(({ outcomes }) => outcomes) };
+  return { check, seconds, run: { cases: count, questions, disagreements, outcomes: runs.flatMap(({ outcomes }) => outcomes) } };
 }
 
 function versions(): Readonly<Record<string, string>> {

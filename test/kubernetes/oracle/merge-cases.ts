@@ -10,10 +10,11 @@ const MEMBERS = ['a', 'b', 'c'] as const;
 
 /** What somebody does next with an object that is as told. */
 export function someStep(rng: Rng, kind: Kind, live: Fields): Step {
-  const how = rng.pick(['apply', 'apply', 'apply', 'apply-by-force', 'update', 'update'] as const);
+  const how =
+    rng.next() < 0.05 ? 'update-forgetting' : rng.pick(['apply', 'apply', 'apply', 'apply-by-force', 'update', 'update'] as const);
   const wanted = someObject(rng, kind);
   // Most who update have read the object, and change some of it.
-  const object = how === 'update' && rng.next() < 0.6 ? blended(live, wanted, rng) : wanted;
+  const object = how.startsWith('update') && rng.next() < 0.6 ? blended(live, wanted, rng) : wanted;
   return {
     do: how,
     manager: rng.pick(MANAGERS),

@@ -21,7 +21,7 @@ interface Believed {
 export const MERGE_CHECK: OracleCheck = {
   name: 'merge',
   about:
-    'server-side apply: a history of one object (a Pod with containers, their ports, environment and resources, volumes, labels, finalizers and what is merged whole; or a ConfigMap) with three managers who apply, apply by force and update: after every step all its fields in their order, who owns which, and what is refused',
+    'server-side apply: a history of one object (a Pod with containers, their ports, environment and resources, volumes, labels, finalizers and what is merged whole; or a ConfigMap) with three managers who apply, apply by force and update, and now and then take away the record of who owns what: after every step all its fields in their order, who owns which, and what is refused',
   makeCase(rng): Case {
     const kind: Kind = rng.pick(['Pod', 'Pod', 'Pod', 'ConfigMap']);
     const history: Believed[] = [];

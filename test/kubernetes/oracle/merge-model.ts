@@ -3,7 +3,8 @@ import { type Fields, type Part, type Schema, type Value, partsOf, withParts } f
 export type Paths = ReadonlySet<string>;
 
 export interface Step {
-  readonly do: 'apply' | 'apply-by-force' | 'update';
+  /** Whoever updates so that it forgets takes away the record of who owns what. */
+  readonly do: 'apply' | 'apply-by-force' | 'update' | 'update-forgetting';
   readonly manager: string;
   readonly object: Fields;
 }
@@ -21,11 +22,18 @@ const IDENTITY: Paths = new Set(['.metadata', '.metadata.name']);
 
 /** What we believe of one step. */
 export function believed(state: State, step: Step, schema: Schema): { readonly state: State; readonly conflicts: readonly string[] } {
-  return step.do === 'update' ? { state: updated(state, step, schema), conflicts: [] } : applied(state, step, schema);
+  const isUpdate = step.do === 'update' || step.do === 'update-forgetting';
+  return isUpdate ? { state: updated(state, step, schema), conflicts: [] } : applied(state, step, schema);
 }
 
-/** Whoever updates owns what he changed or added, and nobody else does any more; what he took away is gone for all. */
-function updated({ object, owned }: State, { manager, object: wanted }: Step, schema: Schema): State {
+/**
+ * Whoever updates owns what he changed or added, and nobody else does any more; what he took away is gone for all. Once nobody owns anything of an object, no update is recorded any more, until the
+ * next apply.
+ */
+function updated(state: State, { do: how, manager, object: wanted }: Step, schema: Schema): State {
+  const { object, owned } = state;
+  const isForgotten = how === 'update-forgetting' || Object.keys(owned).length === 0;
+  if (state !== NOTHING && isForgotten) return { object: wanted, owned: {} };
   const { touched, removed } = compared(root(object, schema), root(wanted, schema));
   const left = without(owned, new Set([...touched, ...removed]));
   const mine = `${manager}/Update`;

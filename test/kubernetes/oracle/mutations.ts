@@ -13,6 +13,7 @@ const STRANGERS: readonly unknown[] = [
   'nonsense',
   '1e999999999',
   '1e-999999999',
+  '9'.repeat(5000),
   '\u0000',
   [],
   [null],

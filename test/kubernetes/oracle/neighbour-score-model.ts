@@ -1,4 +1,4 @@
-import { isWanted, podsOn } from './filter-model.ts';
+import { countsForSpread, hasDomains, podsOn } from './filter-model.ts';
 import { type ClusterCase, HOSTNAME, type NodeCase, type PodCase, type PodTerm, type Spread } from './scheduling.ts';
 
 const BEST = 100;
@@ -41,16 +41,17 @@ function domainOf({ topologyKey }: Pick<PodTerm, 'topologyKey'>, node: NodeCase)
 export function spreadScores({ pod, nodes, pods }: ClusterCase, passed: readonly NodeCase[]): readonly number[] {
   const { spreadWishes } = pod;
   if (spreadWishes.length === 0) return passed.map(() => 0);
-  const hasAll = ({ labels }: NodeCase): boolean => spreadWishes.every(({ topologyKey }) => labels[topologyKey] !== undefined);
+  const hasAll = (node: NodeCase): boolean => hasDomains(node, spreadWishes);
   const scored = passed.filter(hasAll);
-  const counted = nodes.filter((node) => hasAll(node) && isWanted(pod, node));
   const countOn = (node: NodeCase, { app }: Spread): number => podsOn({ pods }, node).filter((each) => each.app === app).length;
   const sumOf = (node: NodeCase): number =>
     spreadWishes.reduce((sum, wish) => {
       const domains = new Set(scored.map((each) => domainOf(wish, each)));
       // Of a node itself all pods count, whether or not the pod could want it.
       const isOwn = wish.topologyKey === HOSTNAME;
-      const domain = isOwn ? [node] : counted.filter((each) => domainOf(wish, each) === domainOf(wish, node));
+      const domain = isOwn
+        ? [node]
+        : nodes.filter((each) => hasAll(each) && countsForSpread(pod, each, wish) && domainOf(wish, each) === domainOf(wish, node));
       const there = domain.reduce((all, each) => all + countOn(each, wish), 0);
       return sum + there * Math.log((isOwn ? scored.length : domains.size) + 2) + wish.maxSkew - 1;
     }, 0);

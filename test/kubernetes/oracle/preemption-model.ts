@@ -45,9 +45,32 @@ const MEASURES: readonly ((candidate: Candidate) => number)[] = [
   },
 ];
 
+const [NOBODY, NO_HELP] = ['No preemption victims found for incoming pod', 'Preemption is not helpful for scheduling'] as const;
+/** What preemption says of nodes by itself; of others it says again what the filters do, even with all gone who could go. */
+export const SAID_OF_NODES = [NOBODY, NO_HELP] as const;
+
+/** What we believe is said where nobody goes, and `best` is empty: why this pod takes no node, or how many have nobody who is less important, and how many nobody's going would help. */
+export function whyNone(cluster: ClusterCase, best: readonly string[]): string {
+  const { pod, nodes } = cluster;
+  if (best.length > 0) return '';
+  if (pod.isNeverPreempting) return 'preemption: not eligible due to preemptionPolicy=Never.';
+  const resolvable = nodes.filter((node) => filteredBeside(pod, node, cluster).code === 'Unschedulable');
+  const counts = [
+    [resolvable.filter((node) => lessImportantOn(node, cluster).length === 0).length, NOBODY],
+    [nodes.length - resolvable.length, NO_HELP],
+  ] as const;
+  const told = counts.filter(([count]) => count > 0).map((each) => each.join(' '));
+  return `preemption: 0/${nodes.length} nodes are available: ${told.sort().join(', ')}`;
+}
+
+/** Those who could have to go from a node, the most important first. */
+function lessImportantOn(node: NodeCase, { pod, pods }: ClusterCase): PodCase[] {
+  return pods.filter((each) => each.node === node.name && priorityOf(each) < priorityOf(pod)).sort(byImportance);
+}
+
 function victimsOn(node: NodeCase, cluster: ClusterCase): Candidate | null {
   const { pod, pods, budgets } = cluster;
-  const lower = pods.filter((each) => each.node === node.name && priorityOf(each) < priorityOf(pod)).sort(byImportance);
+  const lower = lessImportantOn(node, cluster);
   const staying = pods.filter((each) => !lower.includes(each));
   const fits = (some: readonly PodCase[]): boolean => filteredBeside(pod, node, cluster, some).code === 'Success';
   if (lower.length === 0 || !fits(staying)) return null;

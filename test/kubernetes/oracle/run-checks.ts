@@ -1,6 +1,5 @@
-import { createRng } from '../../../src/core/rng.ts';
 import { type OracleCheck, refusal } from './check.ts';
-import type { Cases } from './checks.ts';
+import { type Cases, caseOf } from './checks.ts';
 import { askOracle } from './oracle.ts';
 
 export interface CheckRun {
@@ -12,9 +11,9 @@ export interface CheckRun {
   readonly outcomes: readonly string[];
 }
 
-/** Asks the real code about so many random cases and compares it with what we believe. Each case has a seed of its own, so that one can be asked again. */
+/** Asks the real code about so many random cases and compares it with what we believe. */
 export async function runCheck(check: OracleCheck, { seed, count }: Cases): Promise<CheckRun> {
-  const cases = Array.from({ length: count }, (_, index) => check.makeCase(createRng(seed + index).fork(check.name)));
+  const cases = Array.from({ length: count }, (_, index) => caseOf(check, seed + index));
   const answers = await askOracle(cases.flatMap(({ questions }) => questions));
   let at = 0;
   const judged = cases.map((each, index) => {

@@ -1,6 +1,6 @@
 import { type Case, type OracleCheck, canonical, refusal, shuffled } from './check.ts';
 import { filteredBeside } from './filter-model.ts';
-import { bestOf, candidates, unpromisedOn } from './preemption-model.ts';
+import { SAID_OF_NODES, bestOf, candidates, unpromisedOn, whyNone } from './preemption-model.ts';
 import { someCluster } from './scheduling-cases.ts';
 import { scheduleQuestion } from './scheduling-objects.ts';
 import type { ClusterCase, NodeCase } from './scheduling.ts';
@@ -11,6 +11,7 @@ interface Verdict {
   readonly scores?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly preemption?: {
     readonly code: string;
+    readonly message?: string;
     readonly node?: string;
     readonly victims?: readonly string[];
     readonly unpromised?: readonly string[];
@@ -22,7 +23,7 @@ interface Verdict {
 export const SCHEDULE_CHECK: OracleCheck = {
   name: 'scheduler',
   about:
-    'one pod and some nodes with pods on them, and some that are promised to others: which filter refuses which node, what every plugin gives to those that are left and the total, whom a preemption would cost what, and the node it takes; the same in another order, and with more room everywhere',
+    'one pod and some nodes with pods on them, and some that are promised to others: which filter refuses which node, what every plugin gives to those that are left and the total, whom a preemption would cost what, the node it takes, and what it says where it takes none; the same in another order, and with more room everywhere',
   makeCase(rng): Case {
     const cluster = someCluster(rng);
     const otherOrder = { ...cluster, nodes: shuffled(cluster.nodes, rng), pods: shuffled(cluster.pods, rng) };
@@ -81,14 +82,33 @@ function preemptionDifferences(cluster: ClusterCase, real: NonNullable<Verdict['
   );
   if (canonical(real.candidates) !== canonical(ours)) return [`victims ${canonical(real.candidates)}, we believed ${canonical(ours)}`];
   const best = cluster.pod.isNeverPreempting ? [] : bestOf(believed);
-  if (best.length === 0) return real.node === undefined ? [] : [`${real.node} is chosen, we believed in no preemption`];
-  const { node = 'none', victims = [], unpromised = [] } = real;
-  const isOurs = best.includes(node) && canonical(victims) === canonical([...(ours[node]?.victims ?? [])].sort());
+  const { code, node = '' } = real;
+  const result = best.length === 0 ? 'Unschedulable' : 'Success';
+  if (code !== result || saidIn(real) !== whyNone(cluster, best))
+    return [`preemption ends with ${code}, ${saidIn(real)}, we believed ${result}, ${whyNone(cluster, best)}`];
+  if (best.length === 0) return node === '' ? [] : [`${node} is chosen, we believed in no preemption`];
+  return choiceDifferences(cluster, real, { best, victimsOn: (each) => ours[each]?.victims ?? [] });
+}
+
+function choiceDifferences(
+  cluster: ClusterCase,
+  { node = '', victims = [], unpromised = [] }: NonNullable<Verdict['preemption']>,
+  { best, victimsOn }: { readonly best: readonly string[]; readonly victimsOn: (node: string) => readonly string[] },
+): readonly string[] {
+  const isOurs = best.includes(node) && canonical(victims) === canonical([...victimsOn(node)].sort());
   if (!isOurs) return [`${node} is chosen, at the cost of ${victims.join(' ')}; we believed in one of ${best.join(' ')}`];
   const losers = unpromisedOn(node, cluster).sort();
   return canonical(unpromised) === canonical(losers)
     ? []
     : [`${node} is no more promised to ${unpromised.join(' ')}, we believed ${losers.join(' ')}`];
+}
+
+/** Of what is said those parts that are about preemption, and not again about filters. */
+function saidIn({ message = '' }: NonNullable<Verdict['preemption']>): string {
+  const isCounted = /^preemption: \d+\/\d+ nodes are available: /.exec(message);
+  if (isCounted === null) return message;
+  const parts = message.slice(isCounted[0].length).replace(/\.$/, '').split(', ');
+  return isCounted[0] + parts.filter((part) => SAID_OF_NODES.some((what) => part.endsWith(` ${what}`))).join(', ');
 }
 
 /** All that does not hang on chance. */
@@ -106,6 +126,6 @@ function lostByRoom(before: Verdict, after: Verdict): readonly string[] {
 }
 
 function withMoreRoom(node: NodeCase): NodeCase {
-  const { cpu, memory, gpu, pods } = node.allocatable;
-  return { ...node, allocatable: { cpu: cpu + 1000, memory: memory + 1024, gpu: gpu + 1, pods: pods + 1 } };
+  const { cpu, memory, gpu, disk, pods } = node.allocatable;
+  return { ...node, allocatable: { cpu: cpu + 1000, memory: memory + 1024, gpu: gpu + 1, disk: disk + 1024, pods: pods + 1 } };
 }

@@ -1,5 +1,5 @@
 import type { Rng } from '../../../src/core/rng.ts';
-import { maybe, several } from './check.ts';
+import { maybe, several, shuffled } from './check.ts';
 import {
   type BudgetCase,
   type ClusterCase,
@@ -8,6 +8,7 @@ import {
   type NodeCase,
   type PodCase,
   type PodTerm,
+  type Resources,
   type Spread,
   type Taint,
   type Toleration,
@@ -26,11 +27,19 @@ const UNLIKED: readonly Taint[] = [
   { key: 'old', effect: 'PreferNoSchedule' },
   { key: 'spot', effect: 'PreferNoSchedule' },
 ];
+/** Of taints and of tolerations; an empty value is one, too. */
+const VALUES = ['', 'yes', 'no'] as const;
 const TOLERATIONS: readonly Toleration[] = [
   { key: 'spot', operator: 'Exists' },
   { key: 'spot', operator: 'Exists', effect: 'NoExecute' },
+  { key: 'spot', operator: 'Equal', value: 'yes' },
+  { key: 'spot', value: 'no', effect: 'NoSchedule' },
   { key: 'maintenance', operator: 'Exists', effect: 'NoExecute' },
+  { key: 'maintenance', operator: 'Equal', value: 'yes', effect: 'NoExecute' },
   { key: 'slow', operator: 'Exists', effect: 'PreferNoSchedule' },
+  { key: 'slow', operator: 'Equal', value: '' },
+  { key: 'old' },
+  { key: 'node.kubernetes.io/unschedulable', operator: 'Equal' },
   { operator: 'Exists' },
 ];
 /** As pods name them, and as nodes do. */
@@ -42,7 +51,7 @@ const IMAGES = [
 
 /** A small cluster, rather full, and a pod that may or may not find a place. */
 export function someCluster(rng: Rng): ClusterCase {
-  const nodes = several(rng.integer(1, 6), (index) => someNode(rng, `node-${index}`));
+  const nodes = several(rng.pick([1, 2, 3, 4, 5, 6, 6]), (index) => someNode(rng, `node-${index}`));
   let started = 0;
   const pods = nodes.flatMap(({ name }, at) => {
     // No node ever has the same port twice.
@@ -55,15 +64,15 @@ export function someCluster(rng: Rng): ClusterCase {
       return { ...pod, hostPort: isFree ? hostPort : undefined, node: name, startedAt: started };
     });
   });
-  const unstarted = maybe(rng, 0.2, () => rng.integer(0, pods.length - 1));
+  const unstarted = pods.length === 0 ? undefined : maybe(rng, 0.2, () => rng.integer(0, pods.length - 1));
   const promised = several(rng.next() < 0.3 ? rng.integer(1, 2) : 0, (index) => ({
     ...somePod(rng, `nominated-${index}`),
     priority: rng.pick([undefined, 5, 50, 2000]),
     node: rng.pick(nodes).name,
   }));
-  const budgets = several(rng.integer(0, 2), (index) => someBudget(rng, `budget-${index}`, pods));
+  const budgets = several(rng.integer(0, 4), (index) => someBudget(rng, `budget-${index}`, pods));
   return {
-    pod: { ...somePod(rng, 'wanted'), priority: rng.pick([undefined, 5, 50, 1000]) },
+    pod: { ...somePod(rng, 'wanted'), priority: rng.pick([undefined, 5, 50, 1000, 1000, 1000]) },
     nodes,
     pods: pods.map((pod, index) => (index === unstarted ? { ...pod, startedAt: Number.POSITIVE_INFINITY } : pod)),
     nominated: promised,
@@ -81,23 +90,28 @@ function someNode(rng: Rng, name: string): NodeCase {
   return {
     name,
     allocatable: {
-      cpu: rng.integer(1, 4) * 1000,
+      cpu: rng.integer(1, 5) * 1000,
       memory: rng.integer(1, 8) * 1024,
       gpu: rng.pick([0, 0, 1, 2, 4]),
+      disk: rng.pick([0, 4, 8, 8, 16, 16]) * 1024,
       pods: rng.integer(2, 6),
     },
     labels,
-    taints: [...TAINTS.filter(() => rng.next() < 0.12), ...UNLIKED.filter(() => rng.next() < 0.3)],
+    taints: [...TAINTS.filter(() => rng.next() < 0.12), ...UNLIKED.filter(() => rng.next() < 0.3)].map((taint) => ({
+      ...taint,
+      ...maybe(rng, 0.7, () => ({ value: rng.pick(VALUES) })),
+    })),
     isCordoned: rng.next() < 0.08,
     images: new Map(IMAGES.filter(() => rng.next() < 0.5).map(([, image]) => [image, rng.integer(1, 1500)])),
   };
 }
 
 function somePod(rng: Rng, name: string): PodCase {
-  const resources = (): PodCase['requests'] => ({
-    cpu: rng.integer(0, 8) * 250,
-    memory: rng.integer(0, 6) * 512,
-    gpu: rng.pick([0, 0, 0, 1, 2]),
+  const resources = (): Resources => ({
+    cpu: rng.integer(0, 6) * 250,
+    memory: rng.integer(0, 5) * 512,
+    gpu: rng.pick([0, 0, 0, 0, 1, 2]),
+    disk: rng.pick([0, 0, 0, 0, 1, 2]) * 1024,
   });
   const some = <Item>(chance: number, make: () => Item): Item[] => several(rng.next() < chance ? rng.integer(1, 2) : 0, make);
   const wish = <What>(what: What): Wish<What> => ({ weight: rng.integer(1, 100), what });
@@ -105,23 +119,23 @@ function somePod(rng: Rng, name: string): PodCase {
     name,
     node: '',
     app: rng.pick(APPS),
-    priority: rng.pick([undefined, 0, 10, 100]),
+    priority: rng.pick([undefined, 0, 10, 10, 100]),
     startedAt: 0,
     image: rng.pick(IMAGES)[0],
-    initImage: rng.pick(IMAGES)[0],
     requests: resources(),
-    initRequests: maybe(rng, 0.2, resources) ?? { cpu: 0, memory: 0, gpu: 0 },
+    init: some(0.25, () => ({ image: rng.pick(IMAGES)[0], requests: resources(), isSidecar: rng.next() < 0.5 })),
+    overhead: maybe(rng, 0.1, () => ({ cpu: rng.integer(0, 2) * 250, memory: rng.integer(0, 2) * 128, gpu: 0, disk: 0 })),
     hostPort: maybe(rng, 0.15, () => rng.pick([8080, 9090])),
-    tolerations: TOLERATIONS.filter(() => rng.next() < 0.15),
-    nodeSelector: maybe(rng, 0.15, () => ({ disk: rng.pick(['ssd', 'hdd']) })) ?? {},
-    nodeTerms: maybe(rng, 0.2, () => several(rng.integer(1, 2), () => several(rng.integer(1, 2), () => someExpression(rng)))),
+    tolerations: TOLERATIONS.filter(() => rng.next() < 0.1),
+    nodeSelector: maybe(rng, 0.08, () => ({ disk: rng.pick(['ssd', 'hdd']) })) ?? {},
+    nodeTerms: maybe(rng, 0.12, () => several(rng.integer(1, 2), () => several(rng.integer(1, 2), () => someExpression(rng)))),
     nodeWishes: some(0.4, () => wish(several(rng.integer(1, 2), () => someExpression(rng)))),
     affinity: some(0.12, () => someTerm(rng)),
     antiAffinity: some(0.15, () => someTerm(rng)),
     nearWishes: some(0.2, () => wish(someTerm(rng))),
     apartWishes: some(0.2, () => wish(someTerm(rng))),
-    spread: maybe(rng, 0.15, () => someSpread(rng)),
-    spreadWishes: some(0.3, () => someSpread(rng)),
+    spread: someSpreads(rng, 0.2, () => maybe(rng, 0.6, () => ({ minDomains: rng.integer(1, 5) })) ?? {}),
+    spreadWishes: someSpreads(rng, 0.3, () => ({})),
     isNeverPreempting: rng.next() < 0.1,
   };
 }
@@ -130,8 +144,20 @@ function someTerm(rng: Rng): PodTerm {
   return { app: rng.pick(APPS), topologyKey: rng.pick(KEYS) };
 }
 
-function someSpread(rng: Rng): Spread {
-  return { ...someTerm(rng), maxSkew: rng.integer(1, 3) };
+/** At most one for each kind of domain: Kubernetes takes no more. */
+function someSpreads(rng: Rng, chance: number, more: () => Partial<Spread>): Spread[] {
+  if (rng.next() >= chance) return [];
+  const policy = (): 'Honor' | 'Ignore' => rng.pick(['Honor', 'Ignore']);
+  return shuffled(KEYS, rng)
+    .slice(0, rng.integer(1, KEYS.length))
+    .map((topologyKey) => ({
+      app: rng.pick(APPS),
+      topologyKey,
+      maxSkew: rng.integer(1, 3),
+      ...maybe(rng, 0.3, () => ({ nodeAffinityPolicy: policy() })),
+      ...maybe(rng, 0.4, () => ({ nodeTaintsPolicy: policy() })),
+      ...more(),
+    }));
 }
 
 function someExpression(rng: Rng): Expression {

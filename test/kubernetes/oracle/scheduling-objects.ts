@@ -10,8 +10,9 @@ import {
   type Resources,
   type Spread,
   type Wish,
-  hasInit,
 } from './scheduling.ts';
+
+type Asking = Pick<PodCase, 'image' | 'requests' | 'init' | 'overhead' | 'hostPort'>;
 
 /** The question, in the objects of the API. */
 export function scheduleQuestion({ pod, nodes, pods, nominated, budgets }: ClusterCase): object {
@@ -26,11 +27,31 @@ export function scheduleQuestion({ pod, nodes, pods, nominated, budgets }: Clust
   };
 }
 
-function quantities({ cpu, memory, gpu }: Resources): Readonly<Record<string, string>> {
+function quantities({ cpu, memory, gpu, disk }: Resources): Readonly<Record<string, string>> {
   return {
     ...(cpu === 0 ? {} : { cpu: `${cpu}m` }),
     ...(memory === 0 ? {} : { memory: `${memory}Mi` }),
     ...(gpu === 0 ? {} : { [GPU]: String(gpu) }),
+    ...(disk === 0 ? {} : { 'ephemeral-storage': `${disk}Mi` }),
+  };
+}
+
+/** What of a pod's spec tells what it asks for. */
+export function containersOf({ image, requests, init, overhead, hostPort }: Asking): object {
+  const container = (name: string, from: string, amounts: Resources, more: object): object => ({
+    name,
+    image: from,
+    resources: { requests: quantities(amounts) },
+    ...more,
+  });
+  const ports = hostPort === undefined ? [] : [{ containerPort: hostPort, hostPort, protocol: 'TCP' }];
+  const before = init.map((each, index) =>
+    container(`init-${index}`, each.image, each.requests, each.isSidecar ? { restartPolicy: 'Always' } : {}),
+  );
+  return {
+    containers: [container('main', image, requests, { ports })],
+    ...(before.length === 0 ? {} : { initContainers: before }),
+    ...(overhead === undefined ? {} : { overhead: quantities(overhead) }),
   };
 }
 
@@ -52,16 +73,9 @@ function nodeObject({ name, allocatable, labels, taints, isCordoned, images }: N
 }
 
 function podObject(pod: PodCase, place: object, status: object): unknown {
-  const ports = pod.hostPort === undefined ? [] : [{ containerPort: pod.hostPort, hostPort: pod.hostPort, protocol: 'TCP' }];
-  const container = (name: string, image: string, amounts: Resources, more: object): object => ({
-    name,
-    image,
-    resources: { requests: quantities(amounts) },
-    ...more,
-  });
-  const spread = (whenUnsatisfiable: string, constraint: Spread): object => ({
-    ...term(constraint),
-    maxSkew: constraint.maxSkew,
+  const spread = (whenUnsatisfiable: string, { app, topologyKey, ...constraint }: Spread): object => ({
+    ...term({ app, topologyKey }),
+    ...constraint,
     whenUnsatisfiable,
   });
   return {
@@ -70,13 +84,12 @@ function podObject(pod: PodCase, place: object, status: object): unknown {
       ...place,
       ...(pod.priority === undefined ? {} : { priority: pod.priority }),
       ...(pod.isNeverPreempting ? { preemptionPolicy: 'Never' } : {}),
-      containers: [container('main', pod.image, pod.requests, { ports })],
-      ...(hasInit(pod) ? { initContainers: [container('init', pod.initImage, pod.initRequests, {})] } : {}),
+      ...containersOf(pod),
       tolerations: pod.tolerations,
       nodeSelector: pod.nodeSelector,
       affinity: affinity(pod),
       topologySpreadConstraints: [
-        ...(pod.spread === undefined ? [] : [spread('DoNotSchedule', pod.spread)]),
+        ...pod.spread.map((constraint) => spread('DoNotSchedule', constraint)),
         ...pod.spreadWishes.map((wish) => spread('ScheduleAnyway', wish)),
       ],
     },

@@ -3,16 +3,21 @@ export interface Resources {
   readonly cpu: number;
   readonly memory: number;
   readonly gpu: number;
+  /** Ephemeral storage. */
+  readonly disk: number;
 }
 
 export interface Taint {
   readonly key: string;
+  readonly value?: string;
   readonly effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
 }
 
 export interface Toleration {
   readonly key?: string;
-  readonly operator: 'Exists';
+  /** None means `Equal`, and no value the empty one. */
+  readonly operator?: 'Exists' | 'Equal';
+  readonly value?: string;
   readonly effect?: string;
 }
 
@@ -30,6 +35,18 @@ export interface PodTerm {
 
 export interface Spread extends PodTerm {
   readonly maxSkew: number;
+  /** With fewer domains the emptiest is taken to be empty. */
+  readonly minDomains?: number;
+  /** Whether the nodes that the pod does not want, or that it does not tolerate, are left out of the count. */
+  readonly nodeAffinityPolicy?: 'Honor' | 'Ignore';
+  readonly nodeTaintsPolicy?: 'Honor' | 'Ignore';
+}
+
+/** What runs before the main container; a sidecar goes on beside it. */
+export interface InitCase {
+  readonly image: string;
+  readonly requests: Resources;
+  readonly isSidecar: boolean;
 }
 
 /** A wish that counts so much. */
@@ -57,9 +74,10 @@ export interface PodCase {
   /** Seconds; no two are the same. Infinity for the one, if any, that has not started. */
   readonly startedAt: number;
   readonly image: string;
-  readonly initImage: string;
   readonly requests: Resources;
-  readonly initRequests: Resources;
+  /** One after the other. */
+  readonly init: readonly InitCase[];
+  readonly overhead: Resources | undefined;
   readonly hostPort: number | undefined;
   readonly tolerations: readonly Toleration[];
   readonly nodeSelector: Readonly<Record<string, string>>;
@@ -71,7 +89,7 @@ export interface PodCase {
   readonly antiAffinity: readonly PodTerm[];
   readonly nearWishes: readonly Wish<PodTerm>[];
   readonly apartWishes: readonly Wish<PodTerm>[];
-  readonly spread: Spread | undefined;
+  readonly spread: readonly Spread[];
   readonly spreadWishes: readonly Spread[];
   readonly isNeverPreempting: boolean;
 }
@@ -91,11 +109,6 @@ export interface ClusterCase {
   /** Those that wait for a node that is promised to them. */
   readonly nominated: readonly PodCase[];
   readonly budgets: readonly BudgetCase[];
-}
-
-/** Whether there is anything to do before it starts. */
-export function hasInit({ initRequests }: PodCase): boolean {
-  return Object.values(initRequests).some((amount) => amount > 0);
 }
 
 export const MIB = 2 ** 20;

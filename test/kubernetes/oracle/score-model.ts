@@ -1,6 +1,7 @@
-import { allHold, podsOn, requestsOf, tolerates } from './filter-model.ts';
-import { type ClusterCase, MIB, type NodeCase, type PodCase, type Resources, hasInit } from './scheduling.ts';
+import { allHold, podsOn, tolerates } from './filter-model.ts';
 import { neighbourScores, spreadScores } from './neighbour-score-model.ts';
+import { requestsOf } from './requests-model.ts';
+import { type ClusterCase, MIB, type NodeCase, type PodCase, type Resources } from './scheduling.ts';
 
 /** A number for each of the nodes that passed the filters, in their order, as good as it gets being 100. */
 export type Scores = readonly number[];
@@ -60,15 +61,14 @@ function roomScore(pod: PodCase, node: NodeCase, pods: readonly PodCase[]): numb
   const there = [...podsOn({ pods }, node), pod];
   const left = (['cpu', 'memory'] as const).map((name) => {
     const capacity = node.allocatable[name];
-    const taken = there.reduce((sum, each) => sum + countedFor(each, name), 0);
+    const taken = there.reduce((sum, each) => sum + requestsOf(each, assumed)[name], 0);
     return taken > capacity ? 0 : Math.floor(((capacity - taken) * BEST) / capacity);
   });
   return Math.floor(left.reduce((sum, each) => sum + each, 0) / left.length);
 }
 
-function countedFor(pod: PodCase, name: 'cpu' | 'memory'): number {
-  const counted = (amounts: Resources): number => (amounts[name] === 0 ? ASSUMED[name] : amounts[name]);
-  return Math.max(counted(pod.requests), hasInit(pod) ? counted(pod.initRequests) : 0);
+function assumed(amounts: Resources): Resources {
+  return { ...amounts, cpu: amounts.cpu || ASSUMED.cpu, memory: amounts.memory || ASSUMED.memory };
 }
 
 /** How near the shares of processors and memory that are taken are to each other; what asks for nothing counts for nothing here, and a pod that asks for neither has no such score. */
@@ -84,7 +84,7 @@ function balanceScore(pod: PodCase, node: NodeCase, pods: readonly PodCase[]): n
 
 /** The images that are there, by size, each scaled by the share of nodes that have it: one that few have is worth less. */
 function imageScore(pod: PodCase, node: NodeCase, nodes: readonly NodeCase[]): number {
-  const images = [pod.image, ...(hasInit(pod) ? [pod.initImage] : [])].map(tagged);
+  const images = [pod.image, ...pod.init.map(({ image }) => image)].map(tagged);
   const sum = images.reduce((bytes, image) => {
     const share = nodes.filter((each) => each.images.has(image)).length / nodes.length;
     return bytes + Math.trunc((node.images.get(image) ?? 0) * MIB * share);

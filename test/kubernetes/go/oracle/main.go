@@ -2,7 +2,7 @@
 // standard output, both JSON, in the same order.
 //
 //	{"schedule": {"pod": …, "nodes": […], "pods": […], "nominated": […], "budgets": […]}}   filters, scores and default preemption of the scheduler
-//	{"evict": {"signal": "memory", "measured": […], "pods": […], "stats": {…}}}             the order in which a kubelet under pressure evicts
+//	{"evict": {"signal": "memory.available", "imageFs": …, "pods": […], "stats": {…}}}      the order in which a kubelet under pressure evicts
 //	{"merge": {"apiVersion": …, "kind": …, "steps": […]}}                                   server-side apply, step by step
 //
 // Beside the case there may be an "id", a string or a whole number, which comes back with its answer. Whatever stands in a line, it gets one answer: where it cannot be

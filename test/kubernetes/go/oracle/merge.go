@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,11 +28,14 @@ type mergeCase struct {
 }
 
 type mergeStep struct {
-	// apply, apply-by-force or update.
+	// One of ways.
 	Do      string         `json:"do"`
 	Manager string         `json:"manager"`
 	Object  map[string]any `json:"object"`
 }
+
+// ways are how somebody changes an object; whoever updates so that it forgets takes away the record of who owns what.
+var ways = []string{"apply", "apply-by-force", "update", "update-forgetting"}
 
 type stepVerdict struct {
 	// The fields that others own, when it was refused for them: once for each owner.
@@ -63,8 +68,8 @@ func (asked *mergeCase) check() error {
 }
 
 func (step mergeStep) check(at string, asked *mergeCase) error {
-	if !slices.Contains([]string{"apply", "apply-by-force", "update"}, step.Do) {
-		return refused(at+".do", step.Do, "it must be one of apply, apply-by-force, update")
+	if !slices.Contains(ways, step.Do) {
+		return refused(at+".do", step.Do, "it must be one of "+strings.Join(ways, ", "))
 	}
 	if step.Manager == "" {
 		return refused(at+".manager", step.Manager, "it must be a name")
@@ -105,12 +110,18 @@ func merge(asked *mergeCase) (*mergeVerdict, error) {
 		object := &unstructured.Unstructured{Object: step.Object}
 		object.SetAPIVersion(asked.APIVersion)
 		object.SetKind(asked.Kind)
+		// By that it is told apart whether the object has been there before.
+		object.SetUID("one")
 		var refusal error
-		if step.Do == "update" {
+		switch step.Do {
+		case "update":
 			// As a client that has read the object writes it: with the record of who owns what.
 			object.SetManagedFields(manager.ManagedFields())
 			refusal = manager.Update(object, step.Manager)
-		} else {
+		case "update-forgetting":
+			object.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
+			refusal = manager.Update(object, step.Manager)
+		default:
 			refusal = manager.Apply(object, step.Manager, step.Do == "apply-by-force")
 		}
 		after, broken := stepTold(manager, refusal)
@@ -128,6 +139,7 @@ func stepTold(manager managedfieldstest.TestFieldManager, refusal error) (stepVe
 		return stepVerdict{}, fmt.Errorf("the object is a %T", manager.Live())
 	}
 	live.SetManagedFields(nil)
+	live.SetUID("")
 	verdict := stepVerdict{Object: live.Object, Owned: map[string][]string{}}
 	if status, isStatus := refusal.(apierrors.APIStatus); isStatus && apierrors.IsConflict(refusal) {
 		for _, cause := range status.Status().Details.Causes {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,9 +20,6 @@ const (
 	// In a longer line it is not searched for the value that cannot be read: it would be read again for each.
 	longestSearched = 64 << 10
 )
-
-// hugeExponent is in a number that quantities reckon with for minutes, or for ever.
-var hugeExponent = regexp.MustCompile(`(^|[^0-9A-Za-z.])[-+]?[0-9.]+[eE][-+]?[0-9]{4,}($|[^0-9A-Za-z.])`)
 
 type question struct {
 	ID       gojson.RawMessage `json:"id"`
@@ -83,8 +79,10 @@ func (asked question) check() error {
 
 // decode takes nothing that it does not know: a field that is misspelt would be a case other than the one that was meant.
 func decode(line []byte, asked *question) error {
-	if hugeExponent.Match(line) {
-		return hugeNumber(line)
+	if hasHugeNumber(line) {
+		if err := checkNumbers(line); err != nil {
+			return err
+		}
 	}
 	unknown, err := json.UnmarshalStrict(line, asked)
 	if err == nil && len(unknown) == 0 {
@@ -102,35 +100,6 @@ func decode(line []byte, asked *question) error {
 		told = err
 	}
 	return refused(path, value, told.Error())
-}
-
-// hugeNumber says which number it is, and where.
-func hugeNumber(line []byte) error {
-	const rule = "the exponent of a number may have three digits at most"
-	numbers := gojson.NewDecoder(bytes.NewReader(line))
-	numbers.UseNumber()
-	var whole any
-	if len(line) > longestSearched || numbers.Decode(&whole) != nil {
-		return fmt.Errorf("the line has %s: %s", excerpt(hugeExponent.Find(line)), rule)
-	}
-	path, value, _ := innermost(whole, func(alone any) bool {
-		text, err := gojson.Marshal(alone)
-		return err == nil && hugeExponent.Match(text)
-	})
-	return refused(path, value, rule)
-}
-
-// innermost finds the innermost value of which it holds, and where it stands.
-func innermost(value any, holds func(any) bool) (string, any, bool) {
-	if !holds(value) {
-		return "", nil, false
-	}
-	for name, child := range childrenOf(value) {
-		if path, found, isFound := innermost(child, holds); isFound {
-			return name + path, found, true
-		}
-	}
-	return "", value, true
 }
 
 // childrenOf are the values in an object or a list, by how they are named after it.
