@@ -17,7 +17,9 @@ export function whyNoTrainers(): string | null {
 
 export function whyNoPython(): string | null {
   const { status, error, stderr } = spawnSync('python3', ['-c', ''], { encoding: 'utf8' });
-  return status === 0 ? null : `the trainers in pods need the machine's python3 (Debian's package python3): ${error?.message ?? stderr.trim()}`;
+  return status === 0
+    ? null
+    : `the trainers in pods need the machine's python3 (Debian's package python3): ${error?.message ?? stderr.trim()}`;
 }
 
 /** The folder of the machine's Python, also where `python3` is a shim that looks for it. */
