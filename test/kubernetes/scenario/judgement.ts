@@ -39,6 +39,7 @@ export function expectFinish(form: Form, { last, supervisor }: Outcome): void {
   if (last === null || last.ledger === null) throw new Error('there is no attempt that came to its end');
   const told = { exitCode: 0, end: 'finished' };
   expect(last.ledger.end).toMatchObject(told);
+  expect(last.ledger.trainer).toMatchObject({ code: 0, signal: null, saidFinished: true });
   const parsed = parseTerminationMessage(last.message);
   if (!parsed.ok) throw new Error(`${parsed.reason}: ${last.message}`);
   expect(parsed.value).toMatchObject({ ...told, provisional: false, attempt: last.ledger.attempt });
@@ -70,7 +71,7 @@ function mayBeCalledFailedFirst({ marks }: Cause): boolean {
  * not count it. Where the pod has its whole grace, or what a node grants, it does leave with 0, unless its container was gone before that was reported.
  */
 function expectControl(cause: Cause, bare: Outcome, twin: string): void {
-  if ((cause.grace === 'pod' || cause.grace === 'node') && isReported(bare)) expect(bare.exitCode).toBe(0);
+  if (hasTimeToSave(cause) && isReported(bare)) expect(bare.exitCode).toBe(0);
   const isStartedAgain = mayBeCalledFailedFirst(cause) && bare.nextNode !== null;
   const isLost = bare.exitCode === 0 && cause.exitWithZero === 'complete' && !isStartedAgain;
   expect(bare).toMatchObject({ job: 'Complete', result: isLost ? null : twin });
@@ -95,6 +96,7 @@ function expectSupervised(cause: Cause, supervised: Outcome, twin: string): void
   if (ledger === null) throw new Error('there is no ledger');
   expectBelief(cause, ledger);
   expectSaved(supervised, ledger);
+  if (hasTimeToSave(cause)) expectFlush(supervised, ledger);
   expectWords(cause, supervised, ledger);
 }
 
@@ -113,6 +115,19 @@ function expectSaved({ resumedWith }: Outcome, { decision, flush, end }: Attempt
   if (flush?.outcome === 'made') expect(resumedWith).toBe(HELD_STEP + 1);
   if (decision?.outcome === 'keep-last-good') expect(resumedWith).toBe(SAVED_STEP + 1);
   if (end !== null) expect(resumedWith).toBeGreaterThanOrEqual((end.lastGoodStep ?? -1) + 1);
+}
+
+/** A save takes a fraction of a second, and half a minute at least is given. */
+function hasTimeToSave({ grace }: Cause): boolean {
+  return grace === 'pod' || grace === 'node';
+}
+
+/** Who has the time saves where it was interrupted, and that is what the next one goes on from. */
+function expectFlush({ resumedWith }: Outcome, { decision, flush, end }: Attempt): void {
+  expect(decision).toMatchObject({ outcome: 'flush' });
+  expect(flush).toMatchObject({ outcome: 'made', step: HELD_STEP });
+  expect(end).toMatchObject({ lastGoodStep: HELD_STEP });
+  expect(resumedWith).toBe(HELD_STEP + 1);
 }
 
 /** The exit code and the ledger tell the same end; who was killed from outside may have told less, and nothing else. */

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { Outcome } from './interrupted-run.ts';
-import { PAGE, type Recorded, inOrder, keyOf, keysIn, markOf, notesTable, pageWith, tableOn } from './notes.ts';
-import { TABLES, type TableName } from './recorded-tables.ts';
+import { GIVEN_UP, LOSS_CAUSES } from './loss-causes.ts';
+import { PAGE, type Recorded, inOrder, keyOf, keysIn, markOf, notesTable, pageWith, rowsIn, tableOn } from './notes.ts';
+import { CAUSES, TABLES, type TableName } from './recorded-tables.ts';
+import { GRACE_SECONDS } from './training-job.ts';
 
 const OUTCOME: Outcome = {
   phase: 'Succeeded',
@@ -97,3 +99,17 @@ it.each(NAMES.flatMap((name) => [1, 2].map((cgroups) => [name, cgroups] as const
     expect(keysIn(notesTable(allOf(name), ON, WHEN))).toEqual(TABLES[name].map(keyOf));
   },
 );
+
+it.each([...CAUSES, GIVEN_UP, ...LOSS_CAUSES])('the page says of a supervised run only what is demanded of it: $title', (cause) => {
+  const page = readFileSync(PAGE, 'utf8');
+  const rows = NAMES.flatMap((name) => [1, 2].flatMap((cgroups) => rowsIn(tableOn(page, markOf(name, cgroups)))));
+  const own = rows.filter(({ cause: title, trainer }) => title === cause.title && trainer.startsWith('under'));
+  expect(own.length).toBeGreaterThan(0);
+  for (const { believed, exitCode, phase, said, training } of own) {
+    const codes = cause.exitCodes.map((code) => String(code ?? 'none'));
+    expect(said.includes('ContainerStatusUnknown') ? [...codes, '137'] : codes).toContain(exitCode);
+    expect(['', 'none', String(cause.believesSeconds ?? GRACE_SECONDS)]).toContain(believed);
+    expect(phase).toBe('Failed');
+    expect(training).toMatch(/^finished, equal to its twin; went on with step (401|411)$/);
+  }
+});

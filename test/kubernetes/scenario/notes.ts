@@ -84,13 +84,30 @@ function placeOf(page: string, mark: string): readonly [begin: number, end: numb
   return [begin + BEGIN.length, end];
 }
 
-/** Which cause and trainer the rows of a table are about, as people read it. */
-export function keysIn(table: string): readonly string[] {
+/** What a row of a table says, as people read it. */
+export interface WrittenRow {
+  readonly cause: string;
+  readonly trainer: string;
+  readonly believed: string;
+  readonly exitCode: string;
+  readonly phase: string;
+  readonly said: string;
+  readonly training: string;
+}
+
+export function rowsIn(table: string): readonly WrittenRow[] {
   const rows = table.split('\n').filter((text) => text.startsWith('| '));
   return rows.slice(1).map((text) => {
-    const [cause = '', , trainer = ''] = text.slice(2).split(' | ');
-    return `${cause}: ${trainer}`;
+    const [cause = '', , trainer = '', believed = '', exitCode = '', phase = '', said = '', , training = ''] = text
+      .slice(2, -2)
+      .split(' | ');
+    return { cause, trainer, believed: believed.trim(), exitCode, phase, said, training };
   });
+}
+
+/** Which cause and trainer the rows of a table are about. */
+export function keysIn(table: string): readonly string[] {
+  return rowsIn(table).map(({ cause, trainer }) => `${cause}: ${trainer}`);
 }
 
 export function keyOf({ cause, manner }: RowKey): string {
