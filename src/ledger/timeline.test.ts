@@ -59,6 +59,14 @@ describe('the lanes of a ledger', () => {
     expect(lanesOf([at(1, progress), at(2, ended('failed', 1))])[0]?.lastStep).toBe(12);
   });
 
+  it('an attempt is over when another one came after it, whether it said so or not', () => {
+    const lanes = lanesOf([at(1, sealed(4), 'a', 1), at(2, sealed(8), 'a', 2)]);
+    expect(lanes.map(({ end, isFollowed }) => [end, isFollowed])).toEqual([
+      [null, true],
+      [null, false],
+    ]);
+  });
+
   it('tell that a run is finished by its newest attempt', () => {
     const interrupted = at(1, ended('interrupted', 143));
     expect(isFinished(lanesOf([interrupted]))).toBe(false);

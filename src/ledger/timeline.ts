@@ -16,6 +16,8 @@ export interface Lane {
   readonly seenMs: number;
   /** The end that counts: of several nodes, the one that went wrong. Null: it runs, or died without a word. */
   readonly end: EventOf<'attempt-ended'> | null;
+  /** Another attempt came after it, so it is over, also without an end. */
+  readonly isFollowed: boolean;
   readonly command: readonly string[];
   readonly resumeStep: number | null;
   readonly lastStep: number | null;
@@ -33,7 +35,8 @@ export function lanesOf(events: readonly Recorded[]): readonly Lane[] {
     if (known === undefined) byAttempt.set(recorded.attempt, [recorded]);
     else known.push(recorded);
   }
-  return [...byAttempt.values()].map(laneOf).sort((a, b) => a.attempt - b.attempt);
+  const last = Math.max(...byAttempt.keys());
+  return [...byAttempt.values()].map((own) => laneOf(own, last)).sort((a, b) => a.attempt - b.attempt);
 }
 
 /** Whether a run is over: its newest attempt finished. */
@@ -41,7 +44,7 @@ export function isFinished(lanes: readonly Lane[]): boolean {
   return lanes.at(-1)?.end?.end === 'finished';
 }
 
-function laneOf(events: readonly Recorded[]): Lane {
+function laneOf(events: readonly Recorded[], lastAttempt: number): Lane {
   let startedMs = Number.POSITIVE_INFINITY;
   let seenMs = Number.NEGATIVE_INFINITY;
   for (const { atMs } of events) {
@@ -50,12 +53,14 @@ function laneOf(events: readonly Recorded[]): Lane {
   }
   const started = kindOf(events, 'attempt-started')[0];
   const sealed = kindOf(events, 'save-ended').filter(({ outcome }) => outcome === 'sealed');
+  const attempt = events[0]?.attempt ?? 0;
   return {
-    attempt: events[0]?.attempt ?? 0,
+    attempt,
     nodes: [...new Set(events.map(({ node }) => node))],
     startedMs,
     seenMs,
     end: worstEnd(kindOf(events, 'attempt-ended')),
+    isFollowed: attempt < lastAttempt,
     command: started?.command ?? [],
     resumeStep: started?.resumeStep ?? null,
     lastStep: furthest([

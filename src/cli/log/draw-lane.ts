@@ -18,6 +18,7 @@ const SIGNS = {
   finished: { sign: '✔', paint: 'green', meaning: 'finished' },
   interrupted: { sign: '┤', paint: 'yellow', meaning: 'interrupted' },
   failed: { sign: '✗', paint: 'red', meaning: 'failed' },
+  silent: { sign: '†', paint: 'red', meaning: 'ended without a word' },
   running: { sign: '▸', paint: 'blue', meaning: 'no end yet' },
 } as const satisfies Readonly<Record<string, { readonly sign: string; readonly paint: Paint; readonly meaning: string }>>;
 
@@ -73,8 +74,8 @@ function isRare({ kind }: Pick<Mark, 'kind'>): boolean {
   return kind !== 'sealed' && kind !== 'save-failed';
 }
 
-function endSign({ end }: Lane): Sign {
-  if (end === null) return 'running';
+function endSign({ end, isFollowed }: Lane): Sign {
+  if (end === null) return isFollowed ? 'silent' : 'running';
   return end.end === 'finished' || end.end === 'interrupted' ? end.end : 'failed';
 }
 

@@ -85,6 +85,20 @@ describe('the timeline', () => {
     `);
   });
 
+  it('tells of an attempt that another one followed that it has ended without a word, and not that it runs', async () => {
+    using run = tempFolder(MEMORY);
+    await makeLedger(run.path, START);
+    const ledger = readLedger(run.path);
+    const lastOf = (attempt: number): Recorded => ledger.events.findLast((recorded) => recorded.attempt === attempt) as Recorded;
+    const events = [...ledger.events, { ...lastOf(4), attempt: 5, atMs: START + 109 * 60_000 }];
+    const lines = renderLog(logReport('runs/gpt2', { ...ledger, events }, null), LOOK);
+    expect(lines[0]).toMatch(/ · at least 5m of work lost$/);
+    expect(lines.find((line) => /^ +4 /.test(line))).toMatch(/† +step 11280, ended without a word$/);
+    expect(lines.join('\n')).toContain('† ended without a word');
+    expect(lines.join('\n')).toContain('attempt 4 · gpu-c · 15 Nov 10:31:14 to 10:48:27, 17m');
+    expect(lines.find((line) => /^ +5 /.test(line))).toMatch(/▸ +step 11280, silent since 10:49:00$/);
+  });
+
   it.each([40, 60, 80, 100, 110])('fits into %i columns', async (columns) => {
     for (const line of await rendered({ columns })) {
       // A path or a word that is longer than the line cannot be broken.

@@ -31,11 +31,12 @@ export function renderLog({ path, lanes, files, left }: LogReport, look: LogLook
 
 /** What stands above the events of an attempt: one line, or two in a narrow place. */
 export function attemptHeading(lane: Lane, { style, offset, columns }: Pick<LogLook, 'style' | 'offset' | 'columns'>): readonly string[] {
-  const { attempt, nodes, startedMs, seenMs, end } = lane;
+  const { attempt, nodes, startedMs, seenMs } = lane;
+  const isOver = lane.end !== null || lane.isFollowed;
   const name = `attempt ${attempt}`;
   const shown = someNodes(nodes);
-  const until = end === null ? '' : ` to ${timeOf(seenMs, offset)}, ${formatDuration(seenMs - startedMs)}`;
-  const when = `${end === null ? 'since ' : ''}${dateOf(startedMs, offset)} ${timeOf(startedMs, offset)}${until}`;
+  const until = isOver ? ` to ${timeOf(seenMs, offset)}, ${formatDuration(seenMs - startedMs)}` : '';
+  const when = `${isOver ? '' : 'since '}${dateOf(startedMs, offset)} ${timeOf(startedMs, offset)}${until}`;
   const one = `${name} · ${shown} · ${when}`;
   if (displayWidth(one) <= columns) return [`${style.bold(name)}${style.dim(one.slice(name.length))}`];
   return [`${style.bold(name)} ${style.dim(`· ${fitWidth(shown, columns - name.length - 3)}`)}`, style.dim(`  ${when}`)];
@@ -45,13 +46,18 @@ function heading(path: string, lanes: readonly Lane[], { style }: LogLook): stri
   const [first, last] = [lanes[0], lanes.at(-1)];
   const span = first === undefined || last === undefined ? 0 : Math.max(...lanes.map(({ seenMs }) => seenMs)) - first.startedMs;
   const lost = lanes.reduce((sum, { end }) => sum + (end?.lostMs ?? 0), 0);
-  const isKnown = lanes.every(({ end }) => end === null || end.lostMs !== null);
+  const isKnown = lanes.every(({ end, isFollowed }) => (end === null ? !isFollowed : end.lostMs !== null));
   const facts = [
     `${lanes.length} ${lanes.length === 1 ? 'attempt' : 'attempts'} in ${formatDuration(span)}`,
     `${lanes.reduce((sum, { sealed }) => sum + sealed, 0)} saves`,
-    lost > 0 ? `${formatDuration(lost)} of work lost` : isKnown ? 'no work lost' : 'loss unknown',
+    lossInAll(lost, isKnown),
   ];
   return `${style.bold(printable(path))} · ${facts.join(' · ')}`;
+}
+
+function lossInAll(lostMs: number, isKnown: boolean): string {
+  if (lostMs > 0) return `${isKnown ? '' : 'at least '}${formatDuration(lostMs)} of work lost`;
+  return isKnown ? 'no work lost' : 'loss unknown';
 }
 
 const LABEL = 'attempt';
@@ -98,11 +104,12 @@ function wrapSigns(signs: readonly string[], columns: number): readonly string[]
 }
 
 /** How an attempt ended, in a few words. */
-function outcomeOf({ end, lastStep, seenMs }: Lane, nowMs: number, offset: UtcOffset): string {
+function outcomeOf({ end, isFollowed, lastStep, seenMs }: Lane, nowMs: number, offset: UtcOffset): string {
   if (end?.end === 'finished') return `finished at step ${end.step ?? '?'}${(end.lostMs ?? 0) > 0 ? `, ${lostWork(end)}` : ''}`;
   if (end !== null) return `${shortEnd(end.end, end.exitCode)}, ${lostWork(end)}`;
   const quiet = nowMs - seenMs;
   const at = lastStep === null ? '' : `step ${lastStep}, `;
+  if (isFollowed) return `${at}ended without a word`;
   return `${at}${quiet < 60_000 ? 'running' : `silent since ${timeOf(seenMs, offset)}`}`;
 }
 
