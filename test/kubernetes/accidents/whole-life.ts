@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { cacheFolder } from '../cluster/facility.ts';
 import { startCluster } from '../cluster/cluster.ts';
-import { BASE_IMAGE } from '../cluster/runtime.ts';
+import { startEndlessPod } from '../cluster/endless-pod.ts';
 import { eventually } from '../cluster/wait.ts';
-import { PODS } from '../scenario/objects.ts';
 import { machineList } from './machine-list.ts';
 
 // The whole life of a cluster with a pod in it, on a machine whose ports others have, told as lists of all that there is: before, meanwhile and afterwards.
@@ -18,9 +17,7 @@ const list = (...ids: readonly string[]): readonly string[] => machineList(cache
 const before = list();
 const cluster = await startCluster({ nodes: [{}] });
 const { id } = cluster;
-const containers = [{ name: 'main', image: BASE_IMAGE, imagePullPolicy: 'Never', command: ['/busybox/sleep', '1000000'] }];
-await cluster.api.create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'endless' }, spec: { containers } });
-await eventually('a pod that runs', async () => ((await cluster.api.get(`${PODS}/endless`))?.status?.phase === 'Running' ? true : null));
+await startEndlessPod(cluster);
 const meanwhile = list(id);
 await cluster[Symbol.asyncDispose]();
 // Whoever has ended is gone when the first process of this machine has looked for it.
@@ -28,4 +25,4 @@ const isAsBefore = (): true | null => (list(id).join('\n') === before.join('\n')
 await eventually('the machine as it was', isAsBefore, { patienceMs: PATIENCE_MS }).catch(() => {});
 const after = list(id);
 for (const server of servers) server.close();
-process.stdout.write(`${JSON.stringify({ id, before, meanwhile, after })}\n`);
+process.stdout.write(`${JSON.stringify({ before, meanwhile, after })}\n`);
