@@ -11,10 +11,13 @@ import type { Suite } from './support/suite.ts';
 
 const MOST_DELAY_SECONDS = 0.15;
 const MOST_BYTES = 64e6;
-/** What starting up leaves behind is given back after a while. */
+/** The memory of the start is released after a while. */
 const SETTLE_SECONDS = 5;
 
-/** The single executable: how much later the trainer starts than by itself, and what the supervisor holds while it trains. */
+/**
+ * The single executable: how much later the trainer starts than without it, and the supervisor's
+ * memory while it trains.
+ */
 export async function runBinary(): Promise<Suite | string> {
   if (process.platform !== 'linux') return 'the executable is made on Linux';
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
@@ -47,7 +50,7 @@ export async function runBinary(): Promise<Suite | string> {
   };
 }
 
-/** The trainer says the time, and then sleeps while its supervisor is looked at. */
+/** The trainer prints the time and then sleeps, while the test measures its supervisor. */
 async function startOf(command: readonly string[], home: string): Promise<{ readonly seconds: number; readonly peakBytes?: number }> {
   const trainer = ['sh', '-c', `date +%s%N; exec sleep ${SETTLE_SECONDS + 60}`];
   const [program = '', ...args] = [...command, ...trainer];

@@ -15,7 +15,10 @@ const RAW = 'raw write + fsync';
 const DIRECT = 'raw direct write + fsync';
 const SEALED = 'SIGTERM → sealed';
 
-/** What SIGTERM finds in memory, until it is sealed; beside the same bytes written to the same disk through the page cache and past it. */
+/**
+ * The time until saves that SIGTERM finds in memory are sealed. For comparison, the same bytes are
+ * written to the same disk through the page cache and past it.
+ */
 export async function runFlush(): Promise<Suite | string> {
   if (!existsSync(MEMORY)) return `there is no ${MEMORY}`;
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
@@ -85,7 +88,7 @@ export async function runFlush(): Promise<Suite | string> {
   };
 }
 
-/** From the notice in the ledger to the decision. */
+/** The time from the notice in the ledger to the decision. */
 function decisionTime(dir: string): number {
   const { events } = readLedger(dir);
   const at = (kind: string): number => events.find(({ event }) => event.kind === kind)?.atMs ?? Number.NaN;

@@ -14,7 +14,7 @@ const LOOP = join(import.meta.dirname, 'support', 'steps.py');
 const MOST_DELAY_SECONDS = 0.15;
 const MOST_BYTES = 64e6;
 const MOST_SHARE = 0.01;
-/** How long a supervisor is watched, after what starting up leaves behind is given back. */
+/** How long a supervisor is watched, once the memory of the start is released. */
 const SETTLE_SECONDS = 5;
 const WATCH_SECONDS = IS_TRIAL ? 5 : 60;
 
@@ -22,7 +22,7 @@ class Scratch {
   readonly path = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
   #runs = 0;
 
-  /** `holdfast run` with a run of its own, metadata services looked for as by default. */
+  /** `holdfast run` with its own run, which looks for metadata services as by default. */
   command(): readonly string[] {
     return [join(ROOT, 'bin/holdfast'), 'run', `--dir=${join(this.path, `run-${++this.#runs}`)}`, '--every=1h', '--'];
   }
@@ -32,7 +32,7 @@ class Scratch {
   }
 }
 
-/** From the start of a command to the first moment of the trainer that it is, or starts. */
+/** The time from the start of a command to the first instruction of the trainer. */
 export async function runStart(): Promise<Suite> {
   const scratch = new Scratch();
   const untilTrainer = async (command: readonly string[]): Promise<{ readonly seconds: number }> => {
@@ -63,12 +63,13 @@ export async function runStart(): Promise<Suite> {
   };
 }
 
-/** What a supervisor costs while its trainer trains: memory, and processor time of its own. */
+/** What a supervisor costs while its trainer trains: memory, and processor time. */
 export async function runIdle(): Promise<Suite> {
   const scratch = new Scratch();
   const seconds = SETTLE_SECONDS + WATCH_SECONDS + 5;
   const steps = String(seconds * 100);
-  // The first start after a change strips types, which takes memory of its own; some parts are loaded only while the trainer runs.
+  // The first start after a change strips types, which takes memory, and some parts load only while
+  // the trainer runs.
   await measureProcess([...scratch.command(), 'sleep', '3']);
   return {
     name: 'run: idle',
@@ -110,7 +111,10 @@ async function watch(command: readonly string[]): Promise<{ readonly seconds: nu
   return found;
 }
 
-/** Of all threads that live, to the nanosecond: ticks are too coarse for a process that hardly does anything. */
+/**
+ * The processor time of all living threads, to the nanosecond. Clock ticks are too coarse for a
+ * process that is almost idle.
+ */
 function processorSeconds(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   return threads.reduce(

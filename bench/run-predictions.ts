@@ -3,20 +3,20 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { type Attempt, startAttempt } from '../src/checkpoint/store/attempt.ts';
-import { beginSave } from '../src/checkpoint/store/save.ts';
-import { openRun, type OpenStore } from '../src/checkpoint/store/store.ts';
+import { type Attempt, startAttempt } from '../src/store/attempt/attempt.ts';
+import { beginSave } from '../src/store/commit/save.ts';
+import { openRun, type OpenStore } from '../src/store/folder/store.ts';
 import { formatBytes } from '../src/core/bytes.ts';
 import { createRng } from '../src/core/rng.ts';
-import { decideFlush, RESERVE_MS } from '../src/domain/flush-decision.ts';
-import { NO_SAVES, observeSave, predictSave, type SaveTimes } from '../src/domain/prediction.ts';
-import { sealSave } from '../src/supervisor/sealing/seal-save.ts';
+import { decideFlush, RESERVE_MS } from '../src/domain/grace/flush-decision.ts';
+import { NO_SAVES, observeSave, predictSave, type SaveTimes } from '../src/domain/grace/prediction.ts';
+import { sealSave } from '../src/supervisor/saves/sealing/seal-save.ts';
 import { LARGE_BYTES, roundsOr } from './support/size.ts';
 import type { Suite } from './support/suite.ts';
 
 const BYTES = Math.ceil(LARGE_BYTES / 32);
 const TRIALS = roundsOr(200);
-/** Saves before the first trial: a run that is interrupted has saved before. */
+/** Saves before the first trial, because an interrupted run has saved before. */
 const LEARNED = 20;
 const QUIET = 'quiet disk';
 const DISTURBED = 'disturbed disk';
@@ -27,8 +27,9 @@ interface Trial {
 }
 
 /**
- * Real saves, each beside what was predicted for it, and for each a grace drawn at random: would the flush have been started, and would it have
- * made it? Another process writes and syncs beside it, now and then.
+ * Makes real saves and compares each with its prediction. For each, a random grace asks two
+ * questions: would the flush have started, and would it have succeeded? Another process writes and
+ * syncs from time to time.
  */
 export async function runPredictions(): Promise<Suite> {
   const bench = await PredictionBench.make();
@@ -72,7 +73,7 @@ class PredictionBench {
     return new PredictionBench(folder, store, await startAttempt(store, { gang: 'bench' }));
   }
 
-  /** A neighbour that stays for some saves, and then not for some. */
+  /** A disturbing process that runs during some saves and pauses during others. */
   disturb(isWanted: boolean): void {
     if (this.#spell-- <= 0) this.#spell = Math.floor(this.#rng.next() * 10);
     const isThere = isWanted && this.#spell % 2 === 1;
@@ -82,7 +83,7 @@ class PredictionBench {
     } else if (!isThere) this.#quieten();
   }
 
-  /** One save and its trial; the first ones only teach. */
+  /** One save and its trial; the first saves only train the prediction. */
   async trial(name: string): Promise<{ readonly seconds: number }> {
     const times = this.#times.get(name) ?? NO_SAVES;
     const predicted = predictSave(times, BYTES);

@@ -7,7 +7,10 @@ import type { Suite } from './support/suite.ts';
 const PLAIN = 'plain tmpfs';
 const SAVE = 'save block, staged';
 
-/** How long a trainer stands still for a save that goes to memory first, beside the same write into memory and nothing else. */
+/**
+ * How long a trainer waits for a save that goes to memory first, compared with the same write into
+ * memory alone.
+ */
 export async function runStall(): Promise<Suite | string> {
   if (!existsSync(MEMORY)) return `there is no ${MEMORY}`;
   const run = await StagedRun.start(LARGE_BYTES);

@@ -11,7 +11,7 @@ const STEPS = 1000;
 const STEP_SECONDS = 0.01;
 const MOST_SHARE = 0.001;
 
-/** What a call of the SDK costs in every step of a loop of ten milliseconds. */
+/** The cost of an SDK call in every step of a loop with steps of ten milliseconds. */
 export async function runSteps(): Promise<Suite> {
   const scratch = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
   const holdfast = [join(ROOT, 'bin/holdfast'), 'run', `--dir=${join(scratch, 'run')}`, '--every=1h', '--metadata=off', '--'];

@@ -2,21 +2,21 @@ import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { type Attempt, startAttempt } from '../src/checkpoint/store/attempt.ts';
-import { commitSave } from '../src/checkpoint/store/commit.ts';
-import { type DurableFs, realFs } from '../src/checkpoint/store/durable-fs.ts';
-import { PART_BYTES, type SealedFile } from '../src/checkpoint/store/manifest.ts';
-import { formatReceipt, RECEIPT_SCHEMA, receiptName } from '../src/checkpoint/store/receipt.ts';
-import { beginSave, type Save, writeReceipt } from '../src/checkpoint/store/save.ts';
-import { openRun, type OpenStore } from '../src/checkpoint/store/store.ts';
+import { type Attempt, startAttempt } from '../src/store/attempt/attempt.ts';
+import { commitSave } from '../src/store/commit/commit.ts';
+import { type DurableFs, realFs } from '../src/store/disk/durable-fs.ts';
+import { PART_BYTES, type SealedFile } from '../src/seal/manifest.ts';
+import { formatReceipt, RECEIPT_SCHEMA, receiptName } from '../src/seal/receipt.ts';
+import { beginSave, type Save, writeReceipt } from '../src/store/commit/save.ts';
+import { openRun, type OpenStore } from '../src/store/folder/store.ts';
 import { roundsOr } from './support/size.ts';
 import type { Suite, Variant, VariantResult } from './support/suite.ts';
 
 const RANKS = 1000;
-/** What a rank of a large model saves. */
+/** The save of one rank of a large model. */
 const RANK_BYTES = 12e9;
 
-/** From the last sync of data to the synced pointer. */
+/** The time from the last sync of data to the synced pointer. */
 export async function sealCommit(): Promise<Suite> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
   const clock = new SyncClock();
@@ -58,7 +58,7 @@ export async function sealCommit(): Promise<Suite> {
   };
 }
 
-/** Times the store's calls from the receipt on, since all data is synced before it is written. */
+/** Times the store's calls after the receipt. All data is synced before the receipt is written. */
 class SyncClock {
   #started = 0;
   /** Seconds spent in syncs since the receipt. */
@@ -73,7 +73,7 @@ class SyncClock {
     fsyncFolder: (path) => this.#sync(() => realFs.fsyncFolder(path)),
   };
 
-  /** Since the receipt. */
+  /** Seconds since the receipt. */
   get seconds(): number {
     return (performance.now() - this.#started) / 1000;
   }
@@ -90,7 +90,7 @@ class SyncClock {
   }
 }
 
-/** The coordinator's part for many ranks, of small and of large checkpoints. */
+/** The coordinator's part of a save with many ranks, for small and large checkpoints. */
 export async function sealReceipts(): Promise<Suite> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
   const small = await combine(folder, 'one small file each', 1000);
@@ -129,7 +129,9 @@ async function combine(folder: string, name: string, bytes: number): Promise<Var
   };
 }
 
-/** A save whose ranks have all left their receipts, unsynced: that was the ranks' work. */
+/**
+ * A save with the receipts of all ranks. Nothing is synced, because syncing was the ranks' work.
+ */
 function stage(store: OpenStore, attempt: Attempt, size: number): Save {
   const save = beginSave(store, attempt, { step: 1, worldSize: RANKS });
   const { data, folder, ...identity } = save;

@@ -11,7 +11,7 @@ const HOLDFAST = join(import.meta.dirname, '..', 'bin', 'holdfast');
 const RAW_READ = join(import.meta.dirname, 'support', 'raw-read.ts');
 const FILES = 4;
 
-/** What `holdfast seal` holds in memory while it seals a large checkpoint that was just written. */
+/** The memory of `holdfast seal` while it seals a large checkpoint that was just written. */
 export async function sealMemory(): Promise<Suite | string> {
   const python = torchPython();
   if (python === null) return 'the torch environment is missing (test/frameworks/setup.sh torch)';

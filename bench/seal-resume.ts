@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readBootId } from '../src/checkpoint/store/boot-id.ts';
-import { MANIFEST_NAME } from '../src/checkpoint/store/layout.ts';
-import { formatManifest, MANIFEST_SCHEMA, type SealedFile } from '../src/checkpoint/store/manifest.ts';
-import { openRun } from '../src/checkpoint/store/store.ts';
+import { readBootId } from '../src/store/disk/boot-id.ts';
+import { MANIFEST_NAME } from '../src/seal/names.ts';
+import { formatManifest, MANIFEST_SCHEMA, type SealedFile } from '../src/seal/manifest.ts';
+import { openRun } from '../src/store/folder/store.ts';
 import { crc32c, hex32 } from '../src/core/checksums.ts';
 import { writeShardedSafetensors } from '../test/support/make-safetensors.ts';
 import { measureProcess } from './support/process.ts';
@@ -14,7 +14,7 @@ import type { Suite, Variant } from './support/suite.ts';
 const HOLDFAST = join(import.meta.dirname, '..', 'bin', 'holdfast');
 const CHECKPOINTS = 100;
 
-/** A run of 100 sealed checkpoints with 1,000 files each; the last good one is wanted. */
+/** Finds the last good checkpoint in a run of 100 sealed checkpoints with 1,000 files each. */
 export async function sealResume(): Promise<Suite> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
   const { run } = openRun(folder);
@@ -34,7 +34,7 @@ export async function sealResume(): Promise<Suite> {
   };
 }
 
-/** Written without a sync, which would take minutes here and changes nothing for whoever reads. */
+/** Writes without a sync. A sync would take minutes here and changes nothing for a reader. */
 function writeSealed(folder: string, run: string, step: number): void {
   const checkpoint = join(folder, `step-${step}`);
   mkdirSync(checkpoint);

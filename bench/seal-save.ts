@@ -2,15 +2,15 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { startAttempt } from '../src/checkpoint/store/attempt.ts';
-import { commitSave } from '../src/checkpoint/store/commit.ts';
-import { realFs } from '../src/checkpoint/store/durable-fs.ts';
-import { EarlyChecksums } from '../src/checkpoint/store/early-checksums.ts';
-import { formatReceipt, RECEIPT_SCHEMA, receiptName } from '../src/checkpoint/store/receipt.ts';
-import { replaceFile } from '../src/checkpoint/store/replace-file.ts';
-import { beginSave, type Save, writeReceipt } from '../src/checkpoint/store/save.ts';
-import { openRun, type OpenStore } from '../src/checkpoint/store/store.ts';
-import { PART_BYTES } from '../src/checkpoint/store/manifest.ts';
+import { startAttempt } from '../src/store/attempt/attempt.ts';
+import { commitSave } from '../src/store/commit/commit.ts';
+import { realFs } from '../src/store/disk/durable-fs.ts';
+import { EarlyChecksums } from '../src/store/disk/early-checksums.ts';
+import { formatReceipt, RECEIPT_SCHEMA, receiptName } from '../src/seal/receipt.ts';
+import { replaceFile } from '../src/store/disk/replace-file.ts';
+import { beginSave, type Save, writeReceipt } from '../src/store/commit/save.ts';
+import { openRun, type OpenStore } from '../src/store/folder/store.ts';
+import { PART_BYTES } from '../src/seal/manifest.ts';
 import { formatBytes } from '../src/core/bytes.ts';
 import { quietDisk } from './support/quiet-disk.ts';
 import { Saver, torchPython, type Way } from './support/saver.ts';
@@ -20,7 +20,7 @@ import type { Bound, Suite, Variant, VariantResult } from './support/suite.ts';
 const FILES = 4;
 const RAW = 'raw write + fsync';
 
-/** A durable save of several files, from the first byte the framework writes to the synced pointer. */
+/** A durable save of several files, from the framework's first byte to the synced pointer. */
 export async function sealSave(): Promise<Suite | string> {
   const python = torchPython();
   if (python === null) return 'the torch environment is missing (test/frameworks/setup.sh torch)';
@@ -136,7 +136,10 @@ function takeChecksums(store: OpenStore, save: Save, early: EarlyChecksums): Pro
   return writeReceipt(store, save, { rank: 0, early });
 }
 
-/** The same steps with made-up checksums, to tell what they cost; nothing of the kind can be had from the store. */
+/**
+ * The same steps with invented checksums, to measure the cost of checksums. The store has no such
+ * option.
+ */
 async function leaveChecksumsOut(store: OpenStore, { data, folder, ...identity }: Save): Promise<void> {
   const files = readdirSync(data).map((path) => {
     const { size } = statSync(join(data, path));

@@ -11,7 +11,7 @@ import type { Bound, Suite, Variant, VariantResult } from './support/suite.ts';
 
 const HOLDFAST = join(import.meta.dirname, '..', 'bin', 'holdfast');
 const FILES = 4;
-/** A copy by each program, and what it was made of, must fit into memory together. */
+/** The original and one copy by each program must fit into memory together. */
 const BYTES = Math.min(LARGE_BYTES, 2 * 2 ** 30);
 const MOST_MEMORY = 300e6;
 const OURS = { ship: 'holdfast ship', fetch: 'holdfast fetch' } as const;
@@ -23,7 +23,10 @@ export const fetchShippedVersitygw = (): Promise<Suite | string> => shipSuite('v
 
 type Way = 'ship' | 'fetch';
 
-/** Copies of a sealed checkpoint to and from a real server on the same machine, by Holdfast and by others. */
+/**
+ * Copies a sealed checkpoint to and from a real server on the same machine, with Holdfast and with
+ * other programs.
+ */
 async function shipSuite(name: ServerName, way: Way): Promise<Suite | string> {
   const binaries = findServers();
   if ('reason' in binaries) return binaries.reason;
@@ -80,7 +83,7 @@ class ShipBench {
 
   async shipAll(copiers: readonly Copier[]): Promise<void> {
     for (const { run } of [this.ship(), ...copiers.map((each) => this.send(each))]) await run();
-    // It is all on the server now.
+    // Everything is on the server now.
     rmSync(this.#run, { recursive: true });
   }
 
@@ -113,7 +116,10 @@ class ShipBench {
     return `s3://${this.#server.bucket}/${place}`;
   }
 
-  /** What an earlier round left on the server is taken away behind its back: for both servers objects are files. */
+  /**
+   * Removes what an earlier round left, directly on the server's disk: both servers store objects
+   * as files.
+   */
   #to(name: string, place: string, command: readonly string[]): Variant {
     const clean = () => rmSync(join(this.#server.folder, this.#server.bucket, place), { recursive: true, force: true });
     return { name, prepare: clean, run: () => measureProcess([...this.#env, ...command]) };

@@ -4,7 +4,7 @@ import type { Suite } from './support/suite.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** How long it takes until `holdfast --version` has answered, beside a Node that does nothing. */
+/** How long `holdfast --version` takes, compared with a Node that does nothing. */
 export async function startUp(): Promise<Suite> {
   const holdfast = join(ROOT, 'bin', 'holdfast');
   const version = [holdfast, '--version'];

@@ -38,12 +38,12 @@ for file in sys.argv[1:]:
 print(time.perf_counter() - start)
 `;
 
-/** Everything in the page cache: what counts is hashing. */
+/** All files are in the page cache, so hashing sets the time. */
 export function verifyDeepWarm(): Promise<Suite | string> {
   return deepSuite('verify --deep, warm', 'read and CRC-32', 'hash', null);
 }
 
-/** Nothing in the page cache: what counts is the disk. */
+/** No file is in the page cache, so the disk sets the time. */
 export async function verifyDeepCold(): Promise<Suite | string> {
   try {
     accessSync(DROP_CACHES, constants.W_OK);

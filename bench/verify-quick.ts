@@ -21,7 +21,7 @@ export async function verifyQuick(): Promise<Suite> {
     bytes: 0,
     variants: [
       { name: 'list and read 4 KiB each', run: () => measureProcess([process.execPath, '-e', READ_HEADS, folder]) },
-      // Weights alone: the answer is WEIGHTS_ONLY, exit code 1.
+      // Only weights: the answer is WEIGHTS_ONLY, with exit code 1.
       { name: 'holdfast verify', run: () => measureProcess([HOLDFAST, 'verify', folder], [1]) },
     ],
     bounds: [{ text: 'at most 1 s', isMet: (results) => (results.get('holdfast verify')?.seconds.median ?? 9) <= 1 }],
@@ -49,7 +49,7 @@ export async function verifyQuickDcp(): Promise<Suite> {
   };
 }
 
-/** A distributed checkpoint as large runs write it: 1,000 ranks, 1,000 tensors. */
+/** A distributed checkpoint like those of large runs: 1,000 ranks, 1,000 tensors. */
 export async function verifyMillionChunks(): Promise<Suite> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
   writeDcp(folder, { ranks: 1000, tensors: 1000 });
@@ -87,7 +87,7 @@ const READ_HEADS = `
     fs.closeSync(file);
   }`;
 
-/** A run of 100 checkpoints with 1,000 files each; the newest one that is good is wanted. */
+/** Finds the newest good checkpoint in a run of 100 checkpoints with 1,000 files each. */
 export async function verifyLastGood(): Promise<Suite> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
   for (let step = 1; step <= 100; step++) {

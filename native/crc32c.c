@@ -1,6 +1,7 @@
 /*
- * CRC-32C of a Uint8Array for Node.js: three streams at a time, since the processor's instruction takes three cycles to answer and can begin
- * one in each. Needs nothing but the processor and Node-API, whose binary interface is stable: no headers, no C library.
+ * CRC-32C of a Uint8Array for Node.js: three streams at a time, since the processor's instruction
+ * takes three cycles to answer and can begin one in each. Needs nothing but the processor and
+ * Node-API, whose binary interface is stable: no headers, no C library.
  */
 #include <cpuid.h>
 #include <nmmintrin.h>
@@ -27,7 +28,9 @@ extern int napi_throw_type_error(Env, const char *code, const char *message);
 /* Bytes of one stream before the three are put together. */
 enum { BLOCK = 4096 };
 
-/* What a register becomes over BLOCK zero bytes: the sum of what becomes of each of its four bytes. */
+/*
+ * What a register becomes over BLOCK zero bytes: the sum of what becomes of each of its four bytes.
+ */
 static uint32_t over_block[4][256];
 
 static uint64_t word_at(const uint8_t *bytes) {

@@ -11,14 +11,22 @@ describe('the command line as a process', () => {
     expect(await runProcess(LAUNCHER, ['explain', 'USEAGE'])).toMatchObject({ code: 64, stdout: '' });
   });
 
-  it('writes no colours into a pipe, and writes them there when FORCE_COLOR says so', async () => {
+  it('explains verdicts, exit codes and causes, and suggests the nearest word of any kind', async () => {
+    expect((await runProcess(LAUNCHER, ['explain', 'ZOMBIE'])).stdout).toContain('DEEPSPEED_LEFTOVER_RANK');
+    expect((await runProcess(LAUNCHER, ['explain', '143'])).stdout).toContain('podFailurePolicy: Ignore');
+    expect((await runProcess(LAUNCHER, ['explain', 'eviction-hard'])).stdout).toContain('leaves 2 seconds');
+    const { code, stderr } = await runProcess(LAUNCHER, ['explain', 'azure-premept']);
+    expect([code, stderr]).toEqual([64, expect.stringContaining('Did you mean azure-preempt?')]);
+  });
+
+  it('writes no colours into a pipe, unless FORCE_COLOR is set', async () => {
     const colored = /\u001b\[/;
     expect((await runProcess(LAUNCHER, ['help'])).stdout).not.toMatch(colored);
     expect((await runProcess(LAUNCHER, ['help'], { env: { PATH, FORCE_COLOR: '1' } })).stdout).toMatch(colored);
     expect((await runProcess(LAUNCHER, ['help', '--no-color'], { env: { PATH, FORCE_COLOR: '1' } })).stdout).not.toMatch(colored);
   });
 
-  it('ends quietly with 141 when the reader of its output goes away', async () => {
+  it('ends quietly with 141 when the reader of its output closes the pipe', async () => {
     const child = spawn(LAUNCHER, ['explain', '--quiet'], { env: { PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();
     let stderr = '';
@@ -27,17 +35,17 @@ describe('the command line as a process', () => {
     expect([code, stderr]).toEqual([141, '']);
   });
 
-  it('says so, with 74, when its output cannot be written', async () => {
+  it('reports the error and exits with 74 when its output cannot be written', async () => {
     const { code, stderr } = await bash(`${LAUNCHER} explain --quiet > /dev/full`);
     expect(code).toBe(74);
     expect(stderr).toBe('error OUTPUT_FAILED: standard output cannot be written: ENOSPC\n');
   });
 
-  it('goes on when standard error is closed', async () => {
+  it('continues when standard error is closed', async () => {
     expect((await bash(`${LAUNCHER} explain USAGE 2>&-`)).code).toBe(0);
   });
 
-  it('refuses a result as JSON where there is none, and starts nothing', async () => {
+  it('refuses --json for a command without a JSON result, and starts nothing', async () => {
     const refused = await runProcess(LAUNCHER, ['run', '--json', '--', 'echo', 'started']);
     expect(refused).toMatchObject({ code: 64, stdout: '' });
     expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'USAGE', message: expect.stringContaining('--json') as string } });
@@ -52,7 +60,7 @@ describe('the command line as a process', () => {
 });
 
 describe('--version', () => {
-  it('prints name and version and nothing else', async () => {
+  it('prints only its name and version', async () => {
     expect(await runProcess(LAUNCHER, ['--version'])).toEqual({ code: 0, stdout: 'holdfast 0.1.0\n', stderr: '' });
   });
 });
@@ -81,7 +89,7 @@ describe('signals to a real process', () => {
     expect(await stop('polite', ['SIGTERM'])).toEqual({ code: 143, stderr: 'error TERMINATED: stopped by SIGTERM\n' });
   });
 
-  it('a second signal ends at once what does not end by itself', async () => {
+  it('a second signal ends a hanging command at once', async () => {
     expect(await stop('stubborn', ['SIGINT', 'SIGINT'])).toEqual({ code: 130, stderr: '' });
   });
 });

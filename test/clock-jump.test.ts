@@ -1,10 +1,10 @@
 import { cpSync, mkdirSync, readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startAttempt } from '../src/checkpoint/store/attempt.ts';
-import { lastGood } from '../src/checkpoint/store/last-good.ts';
-import { prune } from '../src/checkpoint/store/prune.ts';
-import { openRun } from '../src/checkpoint/store/store.ts';
+import { startAttempt } from '../src/store/attempt/attempt.ts';
+import { lastGood } from '../src/store/resume/last-good.ts';
+import { prune } from '../src/store/retention/prune.ts';
+import { openRun } from '../src/store/folder/store.ts';
 import { VirtualClock } from '../src/core/clock.ts';
 import { WHOLE } from './support/fixtures.ts';
 import { LAUNCHER, runProcess } from './support/run-process.ts';
@@ -15,7 +15,7 @@ const NOW = Date.parse('2030-01-01T00:00:00Z');
 const DECADE = 10 * 365 * 24 * 3_600_000;
 
 describe('a clock that jumped back', () => {
-  it('changes nothing in the order of checkpoints: it is by attempt, then by step', async () => {
+  it('does not change the order of checkpoints: by attempt, then by step', async () => {
     using run = testRun({ clock: new VirtualClock(NOW) });
     const attempt = await sealSteps(run.store, 'g', 1, 2);
     const jumped = { ...run.store, clock: new VirtualClock(NOW - DECADE) };
@@ -28,14 +28,14 @@ describe('a clock that jumped back', () => {
     expect(removed.map(({ name }) => name)).toEqual(['step-1', 'step-2']);
   });
 
-  it('keeps what seems to come from the future rather than delete it as too old', async () => {
+  it('deletes no file whose time lies in the future', async () => {
     using run = testRun({ clock: new VirtualClock(NOW) });
     await sealSteps(run.store, 'g', 1, 2, 3);
     const jumped = { ...run.store, clock: new VirtualClock(NOW - DECADE) };
     expect((await prune(jumped, { retention: { last: 1, every: null, withinMs: 1000 } })).removed).toEqual([]);
   });
 
-  it('lets a newer attempt begin all the same, and the older one is fenced', async () => {
+  it('does not keep a newer attempt from starting and fencing the older one', async () => {
     using run = testRun({ clock: new VirtualClock(NOW) });
     const old = await sealSteps(run.store, 'old', 5);
     const jumped = { ...run.store, clock: new VirtualClock(NOW - DECADE) };
@@ -45,7 +45,7 @@ describe('a clock that jumped back', () => {
     expect((await lastGood(run.store)).checkpoint?.manifest).toMatchObject({ attempt: 2, step: 1 });
   });
 
-  it('is of no consequence to real commands over files and seals that bear later times', async () => {
+  it('does not affect real commands on files and seals with later times', async () => {
     using folder = tempFolder();
     const run = join(folder.path, 'run');
     mkdirSync(run);

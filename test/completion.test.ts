@@ -10,7 +10,7 @@ type Shell = 'bash' | 'zsh' | 'fish';
 
 const isInstalled = (shell: Shell): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
 
-/** Asks the real shell what it offers at the end of the line. */
+/** Returns the offers of the real shell at the end of the line. */
 async function complete(shell: Shell, line: string): Promise<string[]> {
   using folder = tempFolder();
   for (const name of ['run-a', 'run-b']) mkdirSync(join(folder.path, name));
@@ -48,7 +48,10 @@ const ASK: Readonly<Record<Shell, (script: string) => string[]>> = {
   fish: (script) => ['--no-config', '-c', `source ${script}; complete -C "$LINE"`],
 };
 
-/** zsh completes only inside its line editor: it runs in a pseudo terminal of zsh's own, and every match is caught as it is added. */
+/**
+ * zsh completes only inside its line editor: it runs in a pseudo terminal of zsh's own, and every
+ * match is caught as it is added.
+ */
 const ZSH_SESSION = `
 zmodload zsh/zpty
 zpty inner zsh -f -i
@@ -73,11 +76,11 @@ describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
     expect(await complete(shell, 'holdfast ')).toEqual(COMMANDS.map(({ name }) => name).sort());
   });
 
-  test('narrows a command by what was typed', async () => {
+  test('narrows the commands by the typed letters', async () => {
     expect(await complete(shell, 'holdfast ver')).toEqual(['verify']);
   });
 
-  test('offers the options of the command and those of every command', async () => {
+  test('offers the options of the command and the global options', async () => {
     const options = await complete(shell, 'holdfast verify --');
     expect(options.map((option) => option.replace(/=$/, ''))).toEqual(
       expect.arrayContaining(['--deep', '--json', '--last-good', '--progress']),
@@ -85,25 +88,39 @@ describe.each(['bash', 'zsh', 'fish'] as const)('completion in %s', (shell) => {
     expect(await complete(shell, 'holdfast explain --')).not.toContain('--deep');
   });
 
+  test('offers the commands below a command, and their options', async () => {
+    const verbs = await complete(shell, 'holdfast queue ');
+    expect(verbs).toEqual(expect.arrayContaining(['push', 'serve', 'status', 'work']));
+    expect(verbs).not.toContain('verify');
+    expect((await complete(shell, 'holdfast queue serve --')).map((option) => option.replace(/=$/, ''))).toContain('--db');
+    expect((await complete(shell, 'holdfast queue push --')).map((option) => option.replace(/=$/, ''))).not.toContain('--db');
+  });
+
   test('offers the values of an option', async () => {
     const values = await complete(shell, 'holdfast verify --progress=');
     expect(values.map((value) => value.replace(/^--progress=/, ''))).toEqual(['auto', 'json', 'none']);
   });
 
-  test('offers nothing for a value that is no word of a list, and does not take it for the command', async () => {
+  test('offers nothing for a free value, and does not mistake it for the command', async () => {
     expect(await complete(shell, 'holdfast probe --bytes ')).toEqual([]);
     expect(await complete(shell, 'holdfast probe --bytes 1MiB run-')).toEqual(
       ['run-a', 'run-b'].map((name) => expect.stringContaining(name)),
     );
   });
 
-  test('offers paths where a path is meant, also with spaces in them', async () => {
+  test('offers paths for a path argument, also with spaces in them', async () => {
     const paths = await complete(shell, 'holdfast verify --deep run');
     expect(paths.map((path) => path.replace(/\/$/, '').replaceAll('\\', '')).sort()).toEqual(['run a file.pt', 'run-a', 'run-b']);
   });
 
-  test('offers the codes there are, asked from holdfast itself', async () => {
+  test('offers the codes that holdfast lists', async () => {
     expect(await complete(shell, 'holdfast explain FILE_EM')).toEqual(['FILE_EMPTY']);
+  });
+
+  test('offers verdicts, exit codes and causes to explain', async () => {
+    expect(await complete(shell, 'holdfast explain ZOM')).toEqual(['ZOMBIE']);
+    expect(await complete(shell, 'holdfast explain 14')).toEqual(['141', '143']);
+    expect((await complete(shell, 'holdfast explain aws-')).sort()).toEqual(['aws-maintenance', 'aws-rebalance', 'aws-spot']);
   });
 
   test('offers the shells and the topics', async () => {

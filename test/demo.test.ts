@@ -26,7 +26,7 @@ const hasPython = (await runProcess('python3', ['--version'], { env: process.env
 
 describe('the demo', () => {
   it.skipIf(!hasPython)(
-    'kills a trainer in the middle of a save: bare it is stuck, under Holdfast it goes on and ends like its twin',
+    'kills a trainer in the middle of a save: the bare one is stuck, under Holdfast it resumes and ends like its twin',
     async () => {
       const report = await playDemo({
         scenes: SCENES.filter(({ id }) => id === 'killed-save'),
@@ -50,7 +50,8 @@ describe('the demo', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(child.stdout, 'data');
-    // The folder of the demo is made after its first line; a trainer that is about to start must be ended too.
+    // The demo makes its folder after its first line. Ctrl-C must also end a trainer that is about
+    // to start.
     while (readdirSync(folder.path).length === 0) await new Promise((resolve) => setImmediate(resolve));
     child.kill('SIGINT');
     const [code] = (await once(child, 'close')) as [number | null];
@@ -59,7 +60,7 @@ describe('the demo', () => {
     expect(processesOf(folder.path)).toEqual([]);
   });
 
-  it('without Python says what it needs', async () => {
+  it('without Python names the missing requirement', async () => {
     const { code, stderr } = await runProcess(LAUNCHER, ['demo'], { env: { PATH: '/nonexistent' } });
     expect({ code, stderr }).toMatchObject({ code: 69, stderr: expect.stringContaining('error NO_PYTHON: the demo interrupts') as string });
   });

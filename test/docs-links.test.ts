@@ -11,7 +11,7 @@ interface Link {
   readonly to: string;
 }
 
-/** What a page links to in this repository; code that only looks like a link is none. */
+/** The links of a page into this repository, without code that only looks like a link. */
 function linksIn(page: string): readonly Link[] {
   const prose = readFileSync(join(ROOT, page), 'utf8')
     .replaceAll(/^( {4}|```)[^\n]*$/gm, '')
@@ -19,7 +19,7 @@ function linksIn(page: string): readonly Link[] {
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, to = '']) => ({ page, to })).filter(({ to }) => !/^[a-z]+:/.test(to));
 }
 
-/** As a page is shown, every heading can be linked to by its words. */
+/** The anchors of a page: every heading has one made from its words. */
 function anchorsOf(path: string): readonly string[] {
   const headings = [...readFileSync(path, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, text = '']) => text);
   return headings.map((text) =>
@@ -38,7 +38,7 @@ function isThere({ page, to }: Link): boolean {
   return anchor === undefined || (statSync(path).isFile() && anchorsOf(path).includes(anchor));
 }
 
-it('whatever a page of the documentation links to is there', () => {
+it('every link in the documentation has a target', () => {
   const links = PAGES.flatMap(linksIn);
   expect(links.length).toBeGreaterThan(300);
   expect(links.filter((link) => !isThere(link)).map(({ page, to }) => `${page}: ${to}`)).toEqual([]);

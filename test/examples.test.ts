@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { verifyPaths } from '../src/checkpoint/verify.ts';
+import { verifyPaths } from '../src/verify/verify.ts';
 
 const EXAMPLES = join(import.meta.dirname, '..', 'examples', 'checkpoints');
 
@@ -12,7 +12,7 @@ it.each([
   ['missing-shard/step-100', 'PARTIAL', 'PARTIAL'],
   ['whole/lightning', 'UNCHECKED', 'RESUMABLE'],
   ['whole/tensorflow', 'UNCHECKED', 'RESUMABLE'],
-])('the example %s is %s at a quick look and %s at a deep one', async (path, quick, deep) => {
+])('the example %s is %s without --deep and %s with it', async (path, quick, deep) => {
   const verdictAt = async (level: 'quick' | 'deep') => {
     const report = await verifyPaths([join(EXAMPLES, path)], { level, signal: new AbortController().signal });
     return report.paths[0]?.checkpoints[0]?.verdict;

@@ -8,24 +8,24 @@ import { readSubjects } from './support/fault-subjects.ts';
 import { WHOLE } from './support/fixtures.ts';
 import { tempFolder } from './support/temp-folder.ts';
 
-const DOCUMENT = join(import.meta.dirname, '..', 'docs', 'fault-matrix.md');
+const DOCUMENT = join(import.meta.dirname, '..', 'docs', 'proofs', 'fault-matrix.md');
 const subjects = readSubjects();
 const rows: Row[] = [];
 
 describe.each(subjects.map((subject) => ({ id: subject.fixture.id, subject })))('faults done to $id', ({ id, subject }) => {
-  it('are found at the level that owes it', async () => {
+  it('are found at the documented level', async () => {
     using scratch = tempFolder();
     const damaged = damageAll(subject, join(WHOLE, id), scratch.path);
     const answered = await answers(damaged);
     expect(answered.flatMap((answer) => complaint(answer))).toEqual([]);
     expect(damaged.length).toBeGreaterThan(0);
-    // What the loader says is not known here, and is no part of the comparison below.
+    // The result of the loader is not known here and stays out of the comparison below.
     rows.push(...answered.map((row) => ({ ...row, outcome: 'ok' as const })));
   });
 });
 
-describe('docs/fault-matrix.md', () => {
-  it('shows what verify says', ({ skip }) => {
+describe('docs/proofs/fault-matrix.md', () => {
+  it('shows the results of verify', ({ skip }) => {
     if (new Set(rows.map(({ damaged }) => damaged.subject)).size < subjects.length) skip('only some of the checkpoints were asked about');
     const versions = new Map(subjects.flatMap(({ fixture }) => Object.entries(fixture.versions)));
     expect(verifyPart(faultMatrix(rows, versions))).toBe(verifyPart(readFileSync(DOCUMENT, 'utf8')));

@@ -6,7 +6,7 @@ import { runCommand } from './support/run-command.ts';
 import { LAUNCHER, runProcess } from './support/run-process.ts';
 import { MEMORY, tempFolder } from './support/temp-folder.ts';
 
-/** No disk has that much. */
+/** Larger than any disk. */
 const LINE = '8000TiB';
 const TRAINER_RUN = join(WHOLE, 'hf-trainer-run/data/run');
 
@@ -24,14 +24,14 @@ async function shippedRun(): Promise<{ readonly older: string; readonly url: str
   return { older, url, fresh, [Symbol.dispose]: () => folder[Symbol.dispose]() };
 }
 
-/** What lies in the folder of received files, but for who works there. */
+/** The data entries in the folder of received files. */
 function received(run: string): readonly string[] {
   const folder = join(run, '.holdfast/fetching');
   return existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('data')) : [];
 }
 
 describe('a copy for which there is no room above the eviction line', () => {
-  it('is refused by fetch before the first byte, with the numbers, and comes where there is room', async () => {
+  it('is refused by fetch before the first byte, with the numbers, and arrives once there is room', async () => {
     using run = await shippedRun();
     const env = { PATH: process.env['PATH'], HOLDFAST_EVICTION_LINE: LINE };
     const { code, stdout, stderr } = await runProcess(LAUNCHER, ['fetch', run.url, run.fresh], { env });
@@ -56,7 +56,7 @@ describe('a copy for which there is no room above the eviction line', () => {
       'echo "from $HOLDFAST_RESUME_STEP"',
     ]);
 
-  it('is told of at the start of a run, which goes on from an older one that is here', async () => {
+  it('is reported at the start of a run, which resumes from an older local one', async () => {
     using run = await shippedRun();
     const { code, stdout, stderr } = await start(run.older, run.url);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'from 2\n' });
@@ -64,7 +64,7 @@ describe('a copy for which there is no room above the eviction line', () => {
     expect(received(run.older)).toEqual([]);
   });
 
-  it('keeps a run from starting from nothing', async () => {
+  it('keeps a run from starting at step 0', async () => {
     using run = await shippedRun();
     const { code, stdout, stderr } = await start(run.fresh, run.url);
     expect({ code, stdout }).toEqual({ code: 73, stdout: '' });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { verifyPaths } from '../src/checkpoint/verify.ts';
+import { verifyPaths } from '../src/verify/verify.ts';
 import { readFixtures, WHOLE } from './support/fixtures.ts';
 
 const fixtures = readFixtures();

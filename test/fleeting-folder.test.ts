@@ -19,7 +19,7 @@ const warningsIn = (run: string): readonly string[] =>
 describe('a folder in memory, which does not outlive the pod', () => {
   const start = (...args: readonly string[]) => runProcess(LAUNCHER, ['run', '--quiet', '--metadata=off', ...args, '--', 'true']);
 
-  test(`is told of when a run starts in it, on standard error and in the ledger${skipped}`, async () => {
+  test(`is reported when a run starts in it, on standard error and in the ledger${skipped}`, async () => {
     using folder = tempFolder(MEMORY);
     const { code, stderr } = await start(`--dir=${folder.path}`);
     expect(code).toBe(0);
@@ -28,7 +28,7 @@ describe('a folder in memory, which does not outlive the pod', () => {
     expect(warningsIn(folder.path)).toEqual([expect.stringContaining(folder.path), expect.stringMatching(KEEPS_NOTHING)]);
   });
 
-  test(`is nothing to tell of where every checkpoint is copied away${skipped}`, async () => {
+  test(`is not reported when every checkpoint is shipped${skipped}`, async () => {
     using folder = tempFolder(MEMORY);
     const [run, copies] = [join(folder.path, 'run'), join(folder.path, 'copies')];
     mkdirSync(copies);
@@ -36,7 +36,7 @@ describe('a folder in memory, which does not outlive the pod', () => {
     expect(warningsIn(run)).toEqual([]);
   });
 
-  test(`is told of when a checkpoint is fetched into it${skipped}`, async () => {
+  test(`is reported when a checkpoint is fetched into it${skipped}`, async () => {
     using folder = tempFolder(MEMORY);
     const [run, copies, place] = ['run', 'copies', 'place'].map((name) => join(folder.path, name)) as [string, string, string];
     cpSync(join(WHOLE, 'hf-trainer-run/data/run'), run, { recursive: true });

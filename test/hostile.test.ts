@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'nod
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifyPaths } from '../src/checkpoint/verify.ts';
+import { verifyPaths } from '../src/verify/verify.ts';
 import type { Attack } from './support/hostile/attack.ts';
 import { GGUF_ATTACKS, MSGPACK_ATTACKS, NUMPY_ATTACKS } from './support/hostile/binaries.ts';
 import { OCDBT_ATTACKS, TENSORFLOW_ATTACKS } from './support/hostile/databases.ts';
@@ -16,9 +16,12 @@ import { UNSAFE_PICKLES } from './support/hostile/unsafe-pickles.ts';
 import { ZIP_ATTACKS } from './support/hostile/zips.ts';
 import { runCommand } from './support/run-command.ts';
 
-/** Checkpoints come from strangers: bounded time, 256 MB, nothing outside the root, no control characters, always a verdict. */
+/**
+ * Checkpoints come from strangers. Verify needs bounded time and 256 MB, reads nothing outside the
+ * root, prints no control characters, and always gives a verdict.
+ */
 const MOST_BYTES = 256e6;
-/** What a terminal would obey; a report has newlines and nothing else of the kind. */
+/** Characters that control a terminal; a report contains only newlines of this kind. */
 const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 const GROUPS: Readonly<Record<string, readonly Attack[]>> = {
@@ -66,7 +69,7 @@ beforeAll(async () => {
 afterAll(() => folder[Symbol.dispose]());
 
 describe.each(BATCHES)('$name', ({ name, attacks }) => {
-  it('are verified to the end, in bounded memory, without a word on standard error', () => {
+  it('are verified to the end, in bounded memory, without output on standard error', () => {
     const { run } = assaults.get(name) as Assault;
     expect(run.code, run.stderr).not.toBeNull();
     expect(run.stderr).toBe('');
@@ -82,7 +85,7 @@ describe.each(BATCHES)('$name', ({ name, attacks }) => {
   });
 });
 
-describe('what is printed for people', () => {
+describe('the output for people', () => {
   it('shows the names of hostile files without obeying them', async () => {
     const batch = BATCHES.findIndex(({ name }) => name === 'folders and names');
     const index = (BATCHES[batch]?.attacks ?? []).findIndex(({ name }) => name.includes('terminal'));
@@ -94,7 +97,7 @@ describe('what is printed for people', () => {
   });
 });
 
-describe('a folder that changes while it is looked at', () => {
+describe('a folder that changes during verify', () => {
   const levels = ['quick', 'deep'] as const;
 
   it.each(levels)('loses a file between listing and reading (%s)', async (level) => {
@@ -112,7 +115,10 @@ describe('a folder that changes while it is looked at', () => {
     });
   });
 
-  /** Changes a file of a trainer's checkpoint when its inspection begins, and expects a verdict that is not good. */
+  /**
+   * Changes a file of a trainer's checkpoint at the start of its inspection, and expects a bad
+   * verdict.
+   */
   async function changing(level: (typeof levels)[number], change: (path: string) => void): Promise<void> {
     using run = hostileFolder();
     const path = join(run.path, 'checkpoint-5');
@@ -130,7 +136,7 @@ describe('a folder that changes while it is looked at', () => {
   }
 });
 
-it('a socket in place of a file is told and never opened', async () => {
+it('a socket in place of a file is reported and never opened', async () => {
   using run = hostileFolder();
   const path = join(run.path, 'checkpoint-5');
   mkdirSync(path);

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { startAttempt } from '../src/checkpoint/store/attempt.ts';
-import { openRun } from '../src/checkpoint/store/store.ts';
+import { startAttempt } from '../src/store/attempt/attempt.ts';
+import { openRun } from '../src/store/folder/store.ts';
 import { seal } from './support/sealed-run.ts';
 import { tempFolder } from './support/temp-folder.ts';
 
 const stagedIn = (run: string): string[] => readdirSync(join(run, '.holdfast/attempts/1/staging'));
 
-/** A process that has staged a save of the gang and waits for the word to commit it. */
+/** A process that has staged a save of the gang and waits for the order to commit it. */
 async function stage(run: string, step: number): Promise<ChildProcess> {
   const saver = fork(join(import.meta.dirname, 'support/racing-writer.ts'), { stdio: 'inherit' });
   const answer = once(saver, 'message');
@@ -26,7 +26,7 @@ async function kill(saver: ChildProcess): Promise<void> {
 }
 
 it.skipIf(!existsSync('/proc/self/stat'))(
-  'a save whose process was killed goes with the next save of the attempt, one that goes on stays',
+  'the next save of the attempt removes a save whose process was killed, and keeps one that is still running',
   async () => {
     using folder = tempFolder();
     const killed = await stage(folder.path, 1);

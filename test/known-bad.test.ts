@@ -7,7 +7,10 @@ import { WHOLE } from './support/fixtures.ts';
 import { runCommand } from './support/run-command.ts';
 import { tempFolder } from './support/temp-folder.ts';
 
-/** A run of the real Hugging Face Trainer, with these steps sealed, and one bit of the newest flipped: names and sizes are as they were. */
+/**
+ * A run of the real Hugging Face Trainer with these steps sealed and one bit of the newest flipped.
+ * Names and sizes are unchanged.
+ */
 async function damagedRun(...steps: readonly number[]) {
   const folder = tempFolder();
   const path = join(folder.path, 'run');
@@ -15,14 +18,14 @@ async function damagedRun(...steps: readonly number[]) {
   await runCommand(['seal', ...steps.map((step) => join(path, `checkpoint-${step}`))]);
   const of = (step: number) => join(path, `checkpoint-${step}`);
   const weights = (step: number) => join(of(step), 'model.safetensors');
-  // Of the last tensor: no structure tells.
+  // In the last tensor, which no structure describes.
   const flip = (step: number) => flipBit(weights(step), statSync(weights(step)).size - 1);
   flip(Math.max(...steps));
   return { path, of, flip, outside: folder.path, [Symbol.dispose]: () => folder[Symbol.dispose]() };
 }
 
-describe('a checkpoint that was found bad', () => {
-  it('and was brought back is read before it counts: prune deletes nothing good for it', async () => {
+describe('a checkpoint with a failed check', () => {
+  it('that was restored is read before it counts: prune deletes no good one in its favour', async () => {
     using run = await damagedRun(4, 6);
     await runCommand(['resume', '--deep', run.path]);
     expect((await runCommand(['quarantine', run.path, '--restore=checkpoint-6'])).code).toBe(0);
@@ -32,7 +35,7 @@ describe('a checkpoint that was found bad', () => {
     expect((await runCommand(['resume', '--deep', run.path])).stdout).toBe(`${run.of(4)}\n`);
   });
 
-  it('and was brought back after newer ones is still read when its turn comes', async () => {
+  it('that was restored after newer ones is still read when its turn comes', async () => {
     using run = await damagedRun(2, 4);
     await runCommand(['resume', '--deep', run.path]);
     await runCommand(['quarantine', run.path, '--restore=checkpoint-4']);
@@ -44,7 +47,7 @@ describe('a checkpoint that was found bad', () => {
     expect(stderr).toContain('checkpoint-4 was not taken (bad)');
   });
 
-  it('counts again when it was repaired: every byte is read once, and that is told', async () => {
+  it('counts again after a repair: every byte is read once, and Holdfast reports it', async () => {
     using run = await damagedRun(4, 6);
     await runCommand(['resume', '--deep', run.path]);
     await runCommand(['quarantine', run.path, '--restore=checkpoint-6']);
@@ -56,7 +59,7 @@ describe('a checkpoint that was found bad', () => {
     expect(await runCommand(['resume', run.path])).toMatchObject({ stdout: `${run.of(6)}\n`, stderr: '' });
   });
 
-  it('by seal is not what resume hands out, nor what prune deletes older ones for', async () => {
+  it('by seal is neither returned by resume nor a reason for prune to delete older ones', async () => {
     using run = await damagedRun(4, 6);
     expect((await runCommand(['seal', run.of(6)])).stderr).toContain('is sealed, but part 0');
     const pruned = await runCommand(['prune', run.path, '--keep=1']);
@@ -64,7 +67,7 @@ describe('a checkpoint that was found bad', () => {
     expect((await runCommand(['resume', run.path])).stdout).toBe(`${run.of(4)}\n`);
   });
 
-  it('by ship is not what resume hands out, nor what prune deletes older ones for', async () => {
+  it('by ship is neither returned by resume nor a reason for prune to delete older ones', async () => {
     using run = await damagedRun(4, 6);
     const shipped = await runCommand(['ship', run.path, pathToFileURL(join(run.outside, 'copies')).href]);
     expect(shipped.stderr).toContain('SOURCE_CHANGED');

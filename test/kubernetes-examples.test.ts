@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { run } from '../src/cli/commands/run.ts';
-import { parseCommandLine } from '../src/cli/parse.ts';
+import { run } from '../src/cli/commands/run/run.ts';
+import { parseCommandLine } from '../src/cli/frame/parse.ts';
 import { parseBytes } from '../src/core/bytes.ts';
-import { POD_FAILURE_POLICY } from '../src/domain/exit-contract.ts';
+import { POD_FAILURE_POLICY } from '../src/domain/exit/exit-contract.ts';
 
 const EXAMPLES = join(import.meta.dirname, '..', 'examples');
 const TRAINERS = readdirSync(EXAMPLES).filter((name) => existsSync(join(EXAMPLES, name, 'train.py')));
@@ -81,7 +81,7 @@ interface PyTorchJob {
   readonly spec: { readonly pytorchReplicaSpecs: Readonly<Record<string, Replica>> };
 }
 
-/** YAML 1.2, and nothing that it only warns about. */
+/** Parses as YAML 1.2 without a warning. */
 function read(path: string): unknown {
   return parse(readFileSync(join(EXAMPLES, 'kubernetes', path), 'utf8'), { strict: true, uniqueKeys: true, logLevel: 'error' });
 }
@@ -104,13 +104,13 @@ function onlyContainer({ containers }: PodSpec): Container {
   return container;
 }
 
-/** What the container's command line means to `holdfast run`; a word that it does not know is an error. */
+/** The options of the container's command line for `holdfast run`; an unknown word is an error. */
 function optionsOf({ command }: Container) {
   expect(command.slice(0, 2)).toEqual(['holdfast', 'run']);
   return parseCommandLine(command.slice(2), run.options);
 }
 
-/** The volume below a path of the container. */
+/** The volume at a path of the container. */
 function volumeAt(pod: PodSpec, path: string): Volume {
   const mount = onlyContainer(pod).volumeMounts.find(({ mountPath }) => path === mountPath || path.startsWith(`${mountPath}/`));
   const volume = pod.volumes.find(({ name }) => name === mount?.name);
@@ -124,18 +124,18 @@ const bytesOf = (text: string): number => {
   return size.value;
 };
 
-it('every trainer has a Job and a PyTorchJob, and nothing else has', () => {
+it('every trainer, and only a trainer, has a Job and a PyTorchJob', () => {
   const expected = TRAINERS.map((name) => `${name}.yaml`).toSorted();
   expect(readdirSync(join(EXAMPLES, 'kubernetes/job')).toSorted()).toEqual(expected);
   expect(readdirSync(join(EXAMPLES, 'kubernetes/pytorchjob')).toSorted()).toEqual(expected);
 });
 
-it('the volume of the runs can be mounted by every node', () => {
+it('every node can mount the volume of the runs', () => {
   expect(read('runs.yaml')).toMatchObject({ metadata: { name: 'runs' }, spec: { accessModes: ['ReadWriteMany'] } });
 });
 
 describe.each(TRAINERS)('%s', (name) => {
-  it('as a Job has the failure policy that the exit codes ask for', () => {
+  it('as a Job has the failure policy for the exit codes', () => {
     const { apiVersion, kind, spec } = jobOf(name);
     expect({ apiVersion, kind, restartPolicy: spec.template.spec.restartPolicy }).toEqual({
       apiVersion: 'batch/v1',
@@ -145,7 +145,7 @@ describe.each(TRAINERS)('%s', (name) => {
     expect({ podFailurePolicy: spec.podFailurePolicy }).toEqual(parse(POD_FAILURE_POLICY));
   });
 
-  it('as a PyTorchJob retries by exit code, in containers that the operator finds', () => {
+  it('as a PyTorchJob retries by exit code, in containers with the names that the operator expects', () => {
     const { apiVersion, kind, spec } = pyTorchJobOf(name);
     expect({ apiVersion, kind }).toEqual({ apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob' });
     for (const { restartPolicy, template } of Object.values(spec.pytorchReplicaSpecs)) {
@@ -154,7 +154,7 @@ describe.each(TRAINERS)('%s', (name) => {
     expect(spec.pytorchReplicaSpecs['Master']?.replicas).toBe(1);
   });
 
-  it('is run with options that there are, and trains what lies in this repository', () => {
+  it('uses existing options and a trainer of this repository', () => {
     for (const pod of podsOf(name)) {
       const { operands } = optionsOf(onlyContainer(pod));
       const script = operands.at(-1) ?? '';
@@ -163,13 +163,13 @@ describe.each(TRAINERS)('%s', (name) => {
     }
   });
 
-  it('tells the supervisor the grace that the pod has', () => {
+  it('passes the grace of the pod to the supervisor', () => {
     for (const pod of podsOf(name)) {
       expect(optionsOf(onlyContainer(pod)).values.grace).toBe(pod.terminationGracePeriodSeconds * 1000);
     }
   });
 
-  it('keeps its run on the shared volume, and hears the annotations', () => {
+  it('keeps its run on the shared volume, and reads the annotations', () => {
     for (const pod of podsOf(name)) {
       const container = onlyContainer(pod);
       const { values } = optionsOf(container);
@@ -181,7 +181,7 @@ describe.each(TRAINERS)('%s', (name) => {
     }
   });
 
-  it('stages in memory where it has one node, and asks for no such memory where it has several', () => {
+  it('stages in memory on one node, and requests no such memory on several', () => {
     for (const [pods, nodes] of kindsOf(name)) {
       for (const pod of pods) {
         const { env = [], resources } = onlyContainer(pod);
@@ -198,7 +198,7 @@ describe.each(TRAINERS)('%s', (name) => {
     }
   });
 
-  it('may write no more to the disk of its node than it says', () => {
+  it('has a limit of at least 1 GiB for the disk of its node', () => {
     for (const pod of podsOf(name)) {
       expect(bytesOf(onlyContainer(pod).resources.limits['ephemeral-storage'])).toBeGreaterThanOrEqual(2 ** 30);
     }
@@ -214,7 +214,7 @@ describe.each(TRAINERS)('%s', (name) => {
     }
   });
 
-  it('means the same in both kinds, but for how torchrun finds its peers, and for memory to stage in', () => {
+  it('is the same in both kinds, except for the rendezvous of torchrun and memory for staging', () => {
     const [job, ...others] = podsOf(name).map((pod) => {
       const { values, operands } = optionsOf(onlyContainer(pod));
       const volumes = pod.volumes.filter(({ emptyDir }) => emptyDir?.medium !== 'Memory');
@@ -231,19 +231,19 @@ describe('torchrun as an indexed Job', () => {
   const { template, completions, parallelism, podFailurePolicy } = job.spec;
   const { command } = onlyContainer(template.spec);
 
-  it('has the failure policy that the exit codes ask for, and the grace that the supervisor is told', () => {
+  it('has the failure policy for the exit codes, and the grace of the supervisor’s option', () => {
     expect({ podFailurePolicy }).toEqual(parse(POD_FAILURE_POLICY));
     expect(optionsOf(onlyContainer(template.spec)).values.grace).toBe(template.spec.terminationGracePeriodSeconds * 1000);
   });
 
-  it('has as many pods as the supervisor and torchrun are told, all at once', () => {
+  it('has as many pods, all at once, as the options of the supervisor and torchrun say', () => {
     const { values, operands } = optionsOf(onlyContainer(template.spec));
     expect([job.spec.completionMode, parallelism, values.nodes]).toEqual(['Indexed', completions, completions]);
     expect(operands).toContain(`--nnodes=${completions}`);
     expect(operands.at(-1)).toBe('/app/torchrun/train.py');
   });
 
-  it('meets at the first pod, by the name that the service gives it before it is ready', () => {
+  it('meets at the first pod, by the name that it has in the service before it is ready', () => {
     expect(service).toMatchObject({ kind: 'Service', spec: { clusterIP: 'None', publishNotReadyAddresses: true } });
     expect(service.spec.selector).toEqual({ 'batch.kubernetes.io/job-name': job.metadata.name });
     expect(template.spec.subdomain).toBe(service.metadata.name);
@@ -251,7 +251,10 @@ describe('torchrun as an indexed Job', () => {
   });
 });
 
-/** A Job without what makes its runs several: their folders, and the variable that names one. */
+/**
+ * A Job without the parts that make several runs of it: their folders, and the variable that names
+ * one.
+ */
 function withoutRuns(spec: Job['spec']): unknown {
   const container = onlyContainer(spec.template.spec);
   const command = container.command.map((word) => word.replace(/^--dir=.*$/, '--dir'));
@@ -261,20 +264,23 @@ function withoutRuns(spec: Job['spec']): unknown {
 
 const dirOf = ({ template }: Job['spec']): string | null => optionsOf(onlyContainer(template.spec)).values.dir;
 
-it('what is published for clusters without a registry is the same for a CronJob as for a Job', () => {
+it('the published manifest for clusters without a registry is the same for a CronJob as for a Job', () => {
   const [ofJob, ofCronJob] = [read('local/patch.yaml'), read('local/cronjob-patch.yaml')] as readonly { readonly path: string }[][];
   expect(ofJob?.length).toBeGreaterThan(0);
   expect(ofCronJob).toEqual(ofJob?.map((change) => ({ ...change, path: change.path.replace('/spec/', '/spec/jobTemplate/spec/') })));
 });
 
-it('stdlib as a CronJob is its Job, with a run of its own for each, and leaves one that is late alone', () => {
+it('stdlib as a CronJob is its Job with a separate run for each start, and waits for a late run', () => {
   const { spec } = read('cronjob/stdlib.yaml') as CronJob;
   expect(spec.concurrencyPolicy).toBe('Forbid');
-  expect(withoutRuns(spec.jobTemplate.spec)).toEqual(withoutRuns(jobOf('stdlib').spec));
+  // The history limits of a CronJob bound how many finished Jobs there are.
+  const { ttlSecondsAfterFinished, ...single } = withoutRuns(jobOf('stdlib').spec) as Readonly<Record<string, unknown>>;
+  expect(ttlSecondsAfterFinished).toBe(604_800);
+  expect(withoutRuns(spec.jobTemplate.spec)).toEqual(single);
   expect(dirOf(spec.jobTemplate.spec)).toBe('/runs/$(JOB_NAME)');
 });
 
-it('stdlib as an indexed Job is its Job, with a run, and a limit of errors, of its own for each index', () => {
+it('stdlib as an indexed Job is its Job with a separate run and error limit for each index', () => {
   const { spec } = read('indexed/stdlib.yaml') as Job;
   const { completionMode, completions, parallelism, backoffLimitPerIndex, podFailurePolicy, ...rest } = withoutRuns(spec) as Job['spec'] &
     Readonly<Record<string, unknown>>;

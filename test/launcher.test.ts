@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { LAUNCHER, runProcess } from './support/run-process.ts';
 import { tempFolder } from './support/temp-folder.ts';
 
-/** A folder with just the system tools the launcher needs, so that no node is found by accident. */
+/** A folder with only the system tools of the launcher, so that it finds no node by accident. */
 function pathWithoutNode(folder: string): string {
   const bin = join(folder, 'tools');
   mkdirSync(bin);
@@ -12,7 +12,9 @@ function pathWithoutNode(folder: string): string {
   return bin;
 }
 
-/** A node that answers only the question for its version, and says with what it would have run. */
+/**
+ * A node that answers only the question for its version, and prints the command that it would run.
+ */
 function fakeNode(folder: string, version: string): string {
   const bin = join(folder, `node-${version}`);
   mkdirSync(bin);
@@ -22,7 +24,10 @@ function fakeNode(folder: string, version: string): string {
   return bin;
 }
 
-/** A copy of the launcher in a folder that looks like a clone (sources) or an installed package (compiled). */
+/**
+ * A copy of the launcher in a folder that looks like a clone (sources) or an installed package
+ * (compiled).
+ */
 function installation(folder: string, kind: 'clone' | 'package' | 'broken'): string {
   const root = join(folder, 'an installation');
   mkdirSync(join(root, 'bin'), { recursive: true });
@@ -50,7 +55,7 @@ describe('the launcher', () => {
     ['package', 'v20.20.2', /^ {2}Install Node\.js 22\.18 or newer/m],
     ['package', 'v22.17.9', /^ {2}Install Node\.js 22\.18 or newer/m],
     ['package', 'nonsense', /^ {2}Install Node\.js 22\.18 or newer/m],
-  ] as const)('of a %s says what is missing, and the way out, when the PATH has node %s', async (kind, version, wayOut) => {
+  ] as const)('of a %s names what is missing, and the way out, if the PATH has node %s', async (kind, version, wayOut) => {
     using folder = tempFolder();
     const env = { PATH: `${fakeNode(folder.path, version)}:${process.env['PATH']}` };
     const { code, stdout, stderr } = await runProcess(installation(folder.path, kind), ['--version'], { env });
@@ -59,7 +64,7 @@ describe('the launcher', () => {
     expect(stderr).toMatch(wayOut);
   });
 
-  it('says so when there is no node at all', async () => {
+  it('fails with a clear message when there is no node at all', async () => {
     using folder = tempFolder();
     const env = { PATH: pathWithoutNode(folder.path) };
     const { code, stderr } = await runProcess(installation(folder.path, 'package'), ['--version'], { env });
@@ -69,14 +74,14 @@ describe('the launcher', () => {
     );
   });
 
-  it('says so when the compiled code is missing', async () => {
+  it('fails with a clear message when the compiled code is missing', async () => {
     using folder = tempFolder();
     const { code, stderr } = await runProcess(installation(folder.path, 'broken'), ['--version']);
     expect(code).toBe(69);
     expect(stderr).toMatch(/^error NO_RUNTIME: this installation of Holdfast is incomplete: .*dist\/cli\/main\.js is missing\n/);
   });
 
-  it('of this clone runs on the pinned runtime, whatever the PATH has', async () => {
+  it('of this clone runs on the pinned runtime, whatever node is on the PATH', async () => {
     using folder = tempFolder();
     for (const PATH of [`${fakeNode(folder.path, 'v20.20.2')}:${process.env['PATH']}`, pathWithoutNode(folder.path)]) {
       expect(await runProcess(LAUNCHER, ['--version'], { env: { PATH } })).toMatchObject({

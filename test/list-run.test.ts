@@ -1,15 +1,15 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type Attempt, startAttempt } from '../src/checkpoint/store/attempt.ts';
-import { lastGood } from '../src/checkpoint/store/last-good.ts';
-import { findSealed, rollBack } from '../src/checkpoint/store/roll-back.ts';
-import { commitSave } from '../src/checkpoint/store/commit.ts';
-import { beginSave, writeReceipt } from '../src/checkpoint/store/save.ts';
-import { type OpenStore, readRun } from '../src/checkpoint/store/store.ts';
+import { type Attempt, startAttempt } from '../src/store/attempt/attempt.ts';
+import { lastGood } from '../src/store/resume/last-good.ts';
+import { findSealed, rollBack } from '../src/store/attempt/roll-back.ts';
+import { commitSave } from '../src/store/commit/commit.ts';
+import { beginSave, writeReceipt } from '../src/store/commit/save.ts';
+import { type OpenStore, readRun } from '../src/store/folder/store.ts';
 import { createStyle } from '../src/cli/output/style.ts';
-import { listRun } from '../src/cli/store/list-run.ts';
-import { renderList } from '../src/cli/store/render-list.ts';
+import { listRun } from '../src/cli/commands/ls/list-run.ts';
+import { renderList } from '../src/cli/commands/ls/render-list.ts';
 import { VirtualClock } from '../src/core/clock.ts';
 import { safetensorsFile } from './support/make-safetensors.ts';
 import { runCommand } from './support/run-command.ts';
@@ -29,7 +29,7 @@ async function sealFiles(store: OpenStore, attempt: Attempt, step: number, files
 
 const manyFiles = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`shard-${index}`, Buffer.from('x')]));
 
-it('ls reads the structure of the newest and holds what lies beyond a thousand files against its seal', async () => {
+it('ls reads the structure of the newest checkpoint, and compares the files beyond the first thousand with its seal', async () => {
   using run = testRun();
   const attempt = await startAttempt(run.store, { gang: 'g' });
   for (const step of [1, 2, 3]) await sealFiles(run.store, attempt, step, manyFiles(600));
@@ -42,7 +42,7 @@ it('ls reads the structure of the newest and holds what lies beyond a thousand f
   expect((await list(run.path, 'deep')).checkpoints.map(({ level }) => level)).toEqual(['deep', 'deep', null]);
 });
 
-it('ls marks the one that resume would take: the newest without a doubt, else the newest', async () => {
+it('ls marks the checkpoint that resume would take: the newest undoubted one, else the newest', async () => {
   using run = testRun();
   const attempt = await startAttempt(run.store, { gang: 'g' });
   const half = { 'model.safetensors': safetensorsFile({ weight: 64 }).subarray(0, 100) };
@@ -59,18 +59,18 @@ it('ls marks the one that resume would take: the newest without a doubt, else th
   expect((await list(run.path)).lastGood).toBe(join(run.path, 'step-0'));
 });
 
-it('ls says that resume reads every byte first where it does, unless it has done so itself', async () => {
+it('ls warns when resume would read every byte first, unless ls has already read them', async () => {
   using run = testRun();
   await sealSteps(run.store, 'g', 1);
   const report = await list(run.path);
   expect(report).toMatchObject({ lastGood: join(run.path, 'step-1'), readFirst: 'boot' });
-  expect(renderList(report, PLAIN, 0).at(-1)).toMatch(/resumes from .* if its bytes are what was sealed.* restarted.* --deep/);
+  expect(renderList(report, PLAIN, 0).at(-1)).toMatch(/resumes from .* if its bytes match its seal.* restarted.* --deep/);
   expect(await list(run.path, 'deep')).toMatchObject({ readFirst: null });
   await lastGood(readRun(run.path));
   expect(await list(run.path)).toMatchObject({ readFirst: null });
 });
 
-it('ls, resume and prune agree where all that was sealed lies in quarantine, and say so', async () => {
+it('ls, resume and prune all report that every sealed checkpoint lies in quarantine', async () => {
   using run = testRun();
   await sealSteps(run.store, 'g', 1);
   rmSync(join(run.path, 'step-1/shard-0'));
@@ -87,7 +87,7 @@ it('ls, resume and prune agree where all that was sealed lies in quarantine, and
   expect(await list(run.path)).toMatchObject({ isWithheld: false });
 });
 
-it('ls and resume agree where what the run was rolled back to is not there, and say so', async () => {
+it('ls and resume both report that the target of a rollback is missing', async () => {
   using run = testRun();
   await sealSteps(run.store, 'g', 1, 2);
   await rollBack(run.store, findSealed(run.store, '1'));
@@ -95,7 +95,7 @@ it('ls and resume agree where what the run was rolled back to is not there, and 
   rmSync(join(run.path, 'step-1'), { recursive: true });
   const report = await list(run.path);
   expect(report).toMatchObject({ lastGood: null, missingTarget: { name: 'step-1', step: 1 } });
-  expect(renderList(report, PLAIN, 0).at(-1)).toContain('rolled back to step-1, step 1, which is not here');
+  expect(renderList(report, PLAIN, 0).at(-1)).toContain('rolled back to step-1, step 1, which does not exist here');
   for (const command of ['ls', 'resume']) {
     const { code, stdout, stderr } = await runCommand([command, run.path]);
     expect([command, code]).toEqual([command, 1]);

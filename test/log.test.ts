@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { realClock } from '../src/core/clock.ts';
 import type { LedgerEvent } from '../src/ledger/events.ts';
-import { ledgerFolder } from '../src/ledger/layout.ts';
+import { ledgerFolder } from '../src/ledger/ledger-files.ts';
 import { readLedger } from '../src/ledger/reader.ts';
 import { openLedger } from '../src/ledger/writer.ts';
 import { makeLedger } from './support/make-ledger.ts';
@@ -39,7 +39,7 @@ function writer(run: string, attempt: number) {
   });
 }
 
-/** `holdfast log --follow`, and a way to wait until it has printed something. */
+/** `holdfast log --follow`, and a way to wait for its output. */
 function follow(...args: readonly string[]) {
   const child = spawn(LAUNCHER, ['log', '--follow', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
@@ -71,7 +71,7 @@ describe('holdfast log', () => {
     expect(readdirSync(run.path, { recursive: true })).toEqual(before);
   });
 
-  it('tells a program everything with --json --all, and leaves out what is damaged', async () => {
+  it('prints every event with --json --all, and skips damaged lines', async () => {
     using run = tempFolder();
     await makeLedger(run.path);
     appendFileSync(join(ledgerFolder(run.path), '4-gpu-c.jsonl'), 'garbage\n{"crc32c":"00000000","v":1}\n');
@@ -83,7 +83,7 @@ describe('holdfast log', () => {
     expect(report.files.reduce((sum, { damaged }) => sum + damaged, 0)).toBe(2);
   });
 
-  it('says so where nothing was recorded, and where there is no run', async () => {
+  it('reports an empty ledger, and a missing run', async () => {
     using run = tempFolder();
     const nothing = await log(run.path);
     expect([nothing.code, nothing.stdout]).toEqual([3, '']);
@@ -92,7 +92,7 @@ describe('holdfast log', () => {
     expect([missing.code, missing.stderr]).toEqual([66, expect.stringContaining('error PATH_NOT_FOUND')]);
   });
 
-  it('--follow shows what is added, attempt by attempt, and ends when the run is finished', async () => {
+  it('--follow shows new events, attempt by attempt, and ends when the run is finished', async () => {
     using run = tempFolder();
     await makeLedger(run.path);
     const following = follow(run.path);
@@ -107,7 +107,7 @@ describe('holdfast log', () => {
     expect(text).toMatch(/attempt 5 · gpu-z · since .*\n .*trainer {4}process 7, restart 2\n.* end {8}finished · last good step 20000\n$/);
   });
 
-  it('--follow waits where nothing was recorded yet, and --json gives a line for each event', async () => {
+  it('--follow waits for the first event, and --json gives a line for each event', async () => {
     using run = tempFolder();
     mkdirSync(join(run.path, '.holdfast'));
     const following = follow('--json', run.path);
@@ -126,7 +126,15 @@ describe('holdfast log', () => {
     ).toEqual(['trainer-started', 'attempt-ended']);
   });
 
-  it('--follow ends by Ctrl-C', async () => {
+  it.skipIf(process.platform !== 'linux')('--follow ends when the reader of its pipe has ended, even without a new event', async () => {
+    using run = tempFolder();
+    await makeLedger(run.path);
+    const line = '"$1" log --follow --json "$2" | head -c 300';
+    const { code, stdout } = await runProcess('bash', ['-c', line, 'bash', LAUNCHER, run.path]);
+    expect([code, stdout.length]).toEqual([0, 300]);
+  });
+
+  it('--follow ends on Ctrl-C', async () => {
     using run = tempFolder();
     const following = follow(run.path);
     await following.until('waiting for the first attempt');
@@ -135,7 +143,9 @@ describe('holdfast log', () => {
   });
 });
 
-/** A process of its own that appends notes: so many, or until it is killed. Prints a line when it has begun. */
+/**
+ * A process that appends this many notes, or notes until it is killed. Prints a line at its start.
+ */
 function writingProcess(run: string, name: string, count: number) {
   const script = `
     import { openLedger } from ${JSON.stringify(join(ROOT, 'src/ledger/writer.ts'))};
@@ -168,7 +178,7 @@ describe('a ledger file', () => {
     }
   });
 
-  it('loses nothing that was written before its writer was killed, and the next one goes on', async () => {
+  it('keeps every line written before its writer was killed, and the next writer continues it', async () => {
     using run = tempFolder();
     mkdirSync(join(run.path, '.holdfast'));
     for (let life = 1; life <= 3; life++) {
@@ -183,7 +193,7 @@ describe('a ledger file', () => {
       expect(own.length).toBeGreaterThanOrEqual(100);
       expect(own).toEqual(own.map((_, n) => `life-${life} ${n + 1}`));
     }
-    // A kill in the middle of a write may tear the line that is being written, and no other.
+    // A kill in the middle of a write may tear that line, and no other.
     expect(readLedger(run.path).files[0]?.damaged).toBeLessThanOrEqual(3);
     const seqs = readLedger(run.path).events.map(({ seq }) => seq);
     expect(seqs).toEqual(seqs.map((_, n) => n + 1));

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Fetches and builds whatever the suites need beyond Node and npm, in the order in which `.ci/run` comes to them: into the cache folder, nothing is
-# installed on the system. Each suite does its own part by itself where this was not run; on a fresh machine it can run behind the first suites.
-# What cannot be had is told, and does not keep the rest from being made: the suite that needs it says then whether it skips or fails.
+# Fetches and builds whatever the suites need beyond Node and npm, in the order in which `.ci/run`
+# comes to them, into the cache folder; nothing is installed on the system. A suite makes its own
+# part where this was not run, and waits for it where it is being made. What cannot be had is
+# reported and does not keep the rest from being made: the suite that needs it then says whether it
+# skips or fails.
 set -uo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -14,8 +16,17 @@ part() {
   fi
 }
 
-part test/supervisor/setup-ec2-mock.sh
+# Go's compilers take a tenth less time when they collect garbage less often.
+export GOGC=400
+
 part test/frameworks/setup.sh torch
-part test/object-stores/setup.sh
-part test/frameworks/setup.sh
+# The one is fetched while the other is compiled.
+part test/frameworks/setup.sh &
 part test/kubernetes/setup.sh
+part test/kubernetes/setup-helm.sh
+part test/kubernetes/setup-training-operator.sh
+part test/supervisor/setup-ec2-mock.sh
+part test/object-stores/setup.sh
+part test/queue/setup-postgres.sh
+part test/kubernetes/setup-keda.sh
+wait

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { LAUNCHER, runProcess } from './support/run-process.ts';
 import { tempFolder } from './support/temp-folder.ts';
 
-/** Starts a long measurement and sends it signals once it has begun. */
+/** Starts a long measurement and sends it signals after its start. */
 async function interrupt(folder: string, signals: readonly NodeJS.Signals[]): Promise<{ code: number | null; stderr: string }> {
   const child = spawn(LAUNCHER, ['probe', '--rounds=1000', '--progress=json', folder], { stdio: ['ignore', 'pipe', 'pipe'] });
   let stderr = '';
@@ -39,7 +39,7 @@ describe('holdfast probe as a process', () => {
     }
   });
 
-  it('prints with --quiet the protocol and the folder', async () => {
+  it('prints only the protocol and the folder with --quiet', async () => {
     using folder = tempFolder();
     const { stdout } = await runProcess(LAUNCHER, ['probe', '--quick', '--quiet', folder.path]);
     expect(stdout).toMatch(/^(rename|manifest-last) {2}\//);
@@ -47,7 +47,7 @@ describe('holdfast probe as a process', () => {
 
   it.each([
     ['--eviction-line=ten', 'option --eviction-line: "ten" is not an eviction line'],
-    ['--bytes=1kB', 'option --bytes: "1kB" is too little to measure'],
+    ['--bytes=1kB', 'option --bytes: "1kB" is too small to measure'],
     ['--rounds=0', 'option --rounds: "0" is not a number of rounds'],
   ])('refuses %s with the rule', async (option, message) => {
     const { code, stderr } = await runProcess(LAUNCHER, ['probe', option, '/']);
@@ -55,7 +55,7 @@ describe('holdfast probe as a process', () => {
     expect(stderr).toContain(message);
   });
 
-  it('does not guess at a limit it cannot read', async () => {
+  it('fails on an unreadable limit instead of guessing', async () => {
     const env = { PATH: process.env['PATH'], HOLDFAST_EPHEMERAL_LIMIT: 'plenty' };
     const { code, stderr } = await runProcess(LAUNCHER, ['probe', '--quick', '.'], { env });
     expect([code, stderr]).toEqual([64, expect.stringContaining('error SETTING_INVALID: HOLDFAST_EPHEMERAL_LIMIT: "plenty"')]);

@@ -6,7 +6,7 @@ import { runCommand } from './support/run-command.ts';
 import { LAUNCHER, runProcess } from './support/run-process.ts';
 import { MEMORY, tempFolder } from './support/temp-folder.ts';
 
-/** Nobody listens there. */
+/** A port without a listener. */
 const ENDPOINT = 'http://127.0.0.1:1';
 const ENV = {
   PATH: process.env['PATH'],
@@ -16,10 +16,10 @@ const ENV = {
   AWS_MAX_ATTEMPTS: '4',
 };
 const URL = 's3://bucket/run';
-const NOTE = `${URL}: 127.0.0.1:1: ECONNREFUSED; it is tried again, 4 times in all`;
+const NOTE = `${URL}: 127.0.0.1:1: ECONNREFUSED; Holdfast retries, 4 times in all`;
 
 describe('a store that cannot be reached', () => {
-  it.each(['ship', 'fetch'])('is told of while %s tries again, once, and how often it was tried at the end', async (command) => {
+  it.each(['ship', 'fetch'])('is reported once while %s retries, with the number of attempts at the end', async (command) => {
     using folder = tempFolder(MEMORY);
     const run = join(folder.path, 'run');
     cpSync(join(WHOLE, 'hf-trainer-run/data/run'), run, { recursive: true });
@@ -34,9 +34,9 @@ describe('a store that cannot be reached', () => {
     expect((await runProcess(LAUNCHER, [command, ...args, '--quiet'], { env: ENV })).stderr).toMatch(/^error REMOTE_UNAVAILABLE/);
   });
 
-  it('is told of while a run that has nothing of its own waits for it', async () => {
+  it('is reported while a run without local checkpoints waits for it', async () => {
     using folder = tempFolder(MEMORY);
-    const args = ['run', '--metadata=off', `--dir=${join(folder.path, 'run')}`, `--ship=${URL}`, '--', 'true'];
+    const args = ['run', '--metadata=off', `--dir=${join(folder.path, 'run')}`, `--ship=${URL}`, '--remote-patience=5s', '--', 'true'];
     const { code, stderr } = await runProcess(LAUNCHER, args, { env: ENV });
     expect({ code, stderr }).toEqual({ code: 75, stderr: expect.stringContaining(`holdfast: ${NOTE}\n`) as string });
     expect(stderr).toContain('(tried 4 times)');

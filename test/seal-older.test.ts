@@ -1,13 +1,16 @@
 import { cpSync, existsSync, readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startAttempt } from '../src/checkpoint/store/attempt.ts';
-import { openRun } from '../src/checkpoint/store/store.ts';
+import { startAttempt } from '../src/store/attempt/attempt.ts';
+import { openRun } from '../src/store/folder/store.ts';
 import { WHOLE } from './support/fixtures.ts';
 import { runCommand } from './support/run-command.ts';
 import { tempFolder } from './support/temp-folder.ts';
 
-/** A run of the real Hugging Face Trainer with checkpoints of steps 2, 4 and 6, of which these are sealed; all were written an hour ago. */
+/**
+ * A run of the real Hugging Face Trainer with checkpoints of steps 2, 4 and 6, of which these are
+ * sealed; all were written an hour ago.
+ */
 async function looseRun(...steps: readonly number[]) {
   const folder = tempFolder();
   const path = join(folder.path, 'run');
@@ -24,17 +27,20 @@ async function looseRun(...steps: readonly number[]) {
 }
 
 describe('an older step that is sealed late', () => {
-  it('does not become the last good one, nor cost the newer one, however many attempts were started since', async () => {
+  it('neither becomes the last good one nor displaces the newer one, however many attempts followed', async () => {
     using run = await looseRun(4);
     await startAttempt(openRun(run.path), { gang: 'a life that sealed nothing' });
     const { code, stderr } = await runCommand(['seal', run.of(2)]);
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('checkpoint-4 of step 4 is newer') });
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('a run resumes from checkpoint-4 (step 4), which is newer'),
+    });
     expect(await run.resumes()).toBe(run.of(4));
     await runCommand(['prune', run.path, '--keep=1']);
     expect([existsSync(run.of(4)), existsSync(run.of(2))]).toEqual([true, false]);
   });
 
-  it('stays behind the newer one also after a rollback that was taken back', async () => {
+  it('stays behind the newer one even after a rollback that was undone', async () => {
     using run = await looseRun(4);
     await runCommand(['rollback', run.path, '--to=4']);
     await runCommand(['rollback', run.path, '--undo']);
@@ -44,7 +50,7 @@ describe('an older step that is sealed late', () => {
     expect(await run.resumes()).toBe(run.of(6));
   });
 
-  it('stays behind one that lies in quarantine, for when that comes back', async () => {
+  it('stays behind a newer one in quarantine, which may be restored', async () => {
     using run = await looseRun(4);
     const file = join(run.of(4), 'trainer_state.json');
     cpSync(file, join(run.path, '.kept'));
@@ -58,17 +64,17 @@ describe('an older step that is sealed late', () => {
     expect(await run.resumes()).toBe(run.of(4));
   });
 
-  it('is what a run resumes from where that is asked for by the attempt, and that is told', async () => {
+  it('is used by resume, with a report, if the attempt asks for it', async () => {
     using run = await looseRun(4);
     const { attempt } = await startAttempt(openRun(run.path), { gang: 'one that began again' });
     const { stderr } = await runCommand(['seal', run.of(2), `--attempt=${attempt}`]);
-    expect(stderr).toContain('not from checkpoint-4 of step 4');
+    expect(stderr).toContain('instead of checkpoint-4 (step 4)');
     expect(await run.resumes()).toBe(run.of(2));
   });
 });
 
 describe('a run that was rolled back', () => {
-  it('stays so when what it was rolled back from is sealed, until that is taken back', async () => {
+  it('stays rolled back when a newer step is sealed, until the rollback is undone', async () => {
     using run = await looseRun(2);
     await runCommand(['rollback', run.path, '--to=2']);
     const { code, stderr } = await runCommand(['seal', run.of(4), run.of(6)]);
@@ -80,20 +86,20 @@ describe('a run that was rolled back', () => {
     expect(await run.resumes()).toBe(run.of(6));
   });
 
-  it('starts fresh all the same', async () => {
+  it('can still start fresh', async () => {
     using run = await looseRun(2);
     await runCommand(['rollback', run.path, '--fresh']);
     await runCommand(['seal', run.of(4)]);
     expect(await runCommand(['resume', run.path])).toMatchObject({ code: 3, stdout: '' });
   });
 
-  it('goes on with what was written since, which is told once', async () => {
+  it('resumes from checkpoints after the rollback, and reports it once', async () => {
     using run = await looseRun(2);
     await runCommand(['rollback', run.path, '--to=2']);
     for (const step of [4, 6]) run.written(step, -3600);
-    expect((await runCommand(['seal', run.of(4)])).stderr).toContain('written since');
+    expect((await runCommand(['seal', run.of(4)])).stderr).toContain('written after the run was rolled back');
     expect(await run.resumes()).toBe(run.of(4));
-    expect((await runCommand(['seal', run.of(6)])).stderr).not.toContain('written since');
+    expect((await runCommand(['seal', run.of(6)])).stderr).not.toContain('written after the run was rolled back');
     expect(await run.resumes()).toBe(run.of(6));
   });
 });

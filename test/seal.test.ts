@@ -32,8 +32,8 @@ const json = async (...args: readonly string[]) => {
 const STEPS = [2, 4, 6];
 const sealAll = (run: string) => runCommand(['seal', ...STEPS.map((step) => join(run, `checkpoint-${step}`))]);
 
-describe('a run that was sealed', () => {
-  it('resumes from the newest checkpoint, and from the one before when that is damaged', async () => {
+describe('a sealed run', () => {
+  it('resumes from the newest checkpoint, and from the previous one if the newest is damaged', async () => {
     using run = trainerRun();
     expect(await runCommand(['resume', run.path])).toMatchObject({ code: 3, stdout: '' });
     expect((await sealAll(run.path)).code).toBe(0);
@@ -46,7 +46,7 @@ describe('a run that was sealed', () => {
     expect(await runCommand(['resume', run.path])).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('says why when nothing is good any more', async () => {
+  it('reports the reason when no checkpoint is good any more', async () => {
     using run = trainerRun();
     await sealAll(run.path);
     for (const step of STEPS) rmSync(join(run.path, `checkpoint-${step}/trainer_state.json`));
@@ -57,7 +57,7 @@ describe('a run that was sealed', () => {
     expect(readdirSync(join(run.path, '.holdfast/quarantine'))).toEqual(STEPS.map((step) => `checkpoint-${step}`));
   });
 
-  it('does not start fresh by itself because all it had lies in quarantine, but does when a person says so', async () => {
+  it('starts fresh only on request when all its checkpoints lie in quarantine', async () => {
     using run = trainerRun();
     await sealAll(run.path);
     for (const step of STEPS) rmSync(join(run.path, `checkpoint-${step}/trainer_state.json`));
@@ -65,7 +65,7 @@ describe('a run that was sealed', () => {
     const again = await runCommand(['resume', run.path]);
     expect(again).toMatchObject({ code: 1, stdout: '' });
     expect(again.stderr).toContain('3 checkpoints in quarantine');
-    expect((await runCommand(['ls', run.path])).stdout).toContain('what was lies in quarantine');
+    expect((await runCommand(['ls', run.path])).stdout).toContain('Every sealed checkpoint is in quarantine');
     await runCommand(['rollback', run.path, '--fresh']);
     expect(await runCommand(['resume', run.path])).toMatchObject({ code: 3, stdout: '' });
   });
@@ -96,7 +96,7 @@ describe('a run that was sealed', () => {
     });
   });
 
-  it('is pruned down to what the rules keep', async () => {
+  it('keeps the checkpoints of the rules after prune', async () => {
     using run = trainerRun();
     await sealAll(run.path);
     expect((await runCommand(['prune', run.path])).code).toBe(64);
@@ -121,7 +121,7 @@ describe('a run that was sealed', () => {
     expect((await runCommand(['rollback', run.path, '--to=7'])).stderr).toContain('There are steps 6, 4, 2');
   });
 
-  it('gives back from quarantine', async () => {
+  it('restores a checkpoint from quarantine', async () => {
     using run = trainerRun();
     await sealAll(run.path);
     const file = join(run.path, 'checkpoint-6/optimizer.pt');
@@ -133,7 +133,7 @@ describe('a run that was sealed', () => {
     expect((await runCommand(['resume', '--deep', run.path])).stdout).toBe(`${join(run.path, 'checkpoint-6')}\n`);
   });
 
-  it('is no checkpoint of its own: who gives one where the run is wanted is told so, and starts nothing fresh', async () => {
+  it('is not a checkpoint: a command that gets a checkpoint in place of the run fails and starts nothing fresh', async () => {
     using run = trainerRun();
     await sealAll(run.path);
     for (const args of [['resume'], ['ls'], ['prune', '--keep=1'], ['rollback', '--fresh'], ['quarantine']]) {
@@ -142,7 +142,7 @@ describe('a run that was sealed', () => {
     }
   });
 
-  it('is told which checkpoint prune passed by, and why', async () => {
+  it('gets a report from prune about each skipped checkpoint, with the reason', async () => {
     using run = trainerRun();
     await sealAll(run.path);
     truncateSync(join(run.path, 'checkpoint-6/optimizer.pt'), 10);
@@ -158,10 +158,10 @@ describe('a run that was sealed', () => {
     using run = trainerRun();
     await sealAll(run.path);
     await runCommand(['rollback', run.path, '--fresh']);
-    expect((await runCommand(['ls', run.path])).stdout).toContain('A run starts fresh: it was rolled back from everything');
+    expect((await runCommand(['ls', run.path])).stdout).toContain('A run starts fresh: it was rolled back from every checkpoint here');
   });
 
-  it('tells a changed world size', async () => {
+  it('reports a changed world size', async () => {
     using run = trainerRun();
     await sealAll(run.path);
     expect((await runCommand(['resume', '--world-size=8', run.path])).stderr).toContain('saved by 1 rank, resumed by 8');
@@ -176,7 +176,7 @@ describe('several checkpoints at once', () => {
     expect(await runCommand(['resume', run.path])).toMatchObject({ code: 3 });
   });
 
-  it('are sealed as far as they can be, with the reason for each that cannot', async () => {
+  it('are sealed where possible, with a reason for each that is refused', async () => {
     using run = trainerRun();
     truncateSync(join(run.path, 'checkpoint-4/optimizer.pt'), 10);
     const paths = [2, 4, 5, 6].map((step) => join(run.path, `checkpoint-${step}`));
@@ -202,7 +202,7 @@ describe('several checkpoints at once', () => {
     ['a run', 'hf-trainer-run/data/run', '', 'holds 3 checkpoints', '/run/checkpoint-6'],
     ['a folder with several sets of files', 'tf-manager/data/run', '', 'holds 3 checkpoints', '/run/ckpt-300'],
     ['a shard', 'safetensors-sharded/data', 'model-00001-of-00002.safetensors', 'is one of 3 files', 'a folder of its own'],
-  ])('are told how they can be sealed: %s', async (_, fixture, name, problem, wayOut) => {
+  ])('get a hint how to seal them: %s', async (_, fixture, name, problem, wayOut) => {
     using folder = tempFolder();
     const run = join(folder.path, 'run');
     cpSync(join(WHOLE, fixture), run, { recursive: true });
@@ -214,8 +214,8 @@ describe('several checkpoints at once', () => {
   });
 });
 
-describe('a checkpoint of TensorFlow, which is several files that begin alike', () => {
-  it('is sealed in place by what they begin with or by any of them, and the trainer is given what it restores from', async () => {
+describe('a checkpoint of TensorFlow, which is several files with a common prefix', () => {
+  it('is sealed in place by the prefix or by any of the files, and the trainer gets the prefix', async () => {
     using folder = tempFolder();
     const run = join(folder.path, 'run');
     cpSync(join(WHOLE, 'tf-manager/data/run'), run, { recursive: true });
@@ -271,7 +271,7 @@ describe('bad input', () => {
   });
 });
 
-it('what ls has to say about a checkpoint goes on below itself where it is long, its code beside its last word', async () => {
+it('ls wraps a long note about a checkpoint below its first line, with the code beside the last word', async () => {
   using run = trainerRun();
   const path = join(run.path, `checkpoint-6-${'x'.repeat(40)}`);
   renameSync(join(run.path, 'checkpoint-6'), path);
@@ -283,7 +283,7 @@ it('what ls has to say about a checkpoint goes on below itself where it is long,
   expect(lines[first + 1]).toMatch(/^ {2}\S.* sealed \[MANIFEST_SIZE\]$/);
 });
 
-it('a link to a checkpoint is told as one by seal, with the way out', async () => {
+it('seal names a link to a checkpoint as a link, with a hint', async () => {
   using run = trainerRun();
   symlinkSync('checkpoint-6', join(run.path, 'newest'));
   const { code, stderr } = await runCommand(['seal', join(run.path, 'newest')]);
@@ -292,7 +292,7 @@ it('a link to a checkpoint is told as one by seal, with the way out', async () =
 });
 
 describe('a command that reads every byte', () => {
-  /** The last that was told in bytes. */
+  /** The last progress in bytes. */
   const bytesTold = async (...args: readonly string[]) => {
     const { code, stderr } = await runCommand([...args, '--progress=json']);
     expect(code).toBe(0);
@@ -304,7 +304,7 @@ describe('a command that reads every byte', () => {
     ['ls, of all checkpoints', (run) => ['ls', '--deep', run], [4, 6]],
     ['prune, of the last good one', (run) => ['prune', '--deep', '--keep=1', run], [6]],
     ['seal, of one that is sealed already', (run) => ['seal', join(run, 'checkpoint-6')], [6]],
-  ])('tells how far it is: %s', async (_, command, steps) => {
+  ])('reports its progress: %s', async (_, command, steps) => {
     using run = trainerRun();
     const paths = steps.map((step) => join(run.path, `checkpoint-${step}`));
     const { sealed } = (await json('seal', ...paths)) as { sealed?: readonly { readonly bytes: number }[] };
@@ -314,7 +314,7 @@ describe('a command that reads every byte', () => {
   });
 });
 
-describe('a file of a format that nobody knows, with a name that belongs to a known one', () => {
+describe('a file of an unknown format with the name of a known one', () => {
   const NAMES = [
     'model.tar',
     'state.bin',
@@ -327,7 +327,7 @@ describe('a file of a format that nobody knows, with a name that belongs to a kn
     'state.safetensors',
   ];
 
-  it.each(NAMES)('%s is sealed where anything is accepted, of no format, and counts', async (name) => {
+  it.each(NAMES)('%s is sealed without a format if the option accepts any, and counts', async (name) => {
     using folder = tempFolder();
     const path = join(folder.path, name);
     writeFileSync(path, `a format of its own ${'.'.repeat(1000)}`);
@@ -340,7 +340,7 @@ describe('a file of a format that nobody knows, with a name that belongs to a kn
     expect(await json('resume', '--deep', folder.path)).toMatchObject({ code: 0, lastGood: { path }, skipped: [] });
   });
 
-  it('is no way round a damaged file of a format that is known', async () => {
+  it('does not make seal accept a damaged file of a known format', async () => {
     using run = trainerRun();
     const checkpoint = join(run.path, 'checkpoint-2');
     writeFileSync(join(checkpoint, 'optimizer.pt'), 'these are not the bytes');
@@ -350,7 +350,7 @@ describe('a file of a format that nobody knows, with a name that belongs to a kn
   });
 });
 
-/** Those that are one directory or one file; members of sets are sealed with the folder they lie in. */
+/** The fixtures of one directory or one file; members of sets are sealed with their folder. */
 const FIXTURES = readFixtures().filter(({ path }) => !/\.(index|json)$/.test(path));
 
 describe('every whole fixture', () => {

@@ -1,20 +1,23 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkSealed } from '../src/checkpoint/store/check-sealed.ts';
-import { scan } from '../src/checkpoint/store/scan.ts';
-import { readRun } from '../src/checkpoint/store/store.ts';
+import { checkSealed } from '../src/store/folder/check-sealed.ts';
+import { scan } from '../src/store/folder/scan.ts';
+import { readRun } from '../src/store/folder/store.ts';
 import { verifyAll } from './support/fault-run.ts';
 import { flipBit } from './support/fixture-copy.ts';
 import { readFixtures } from './support/fixtures.ts';
 import { additions, isManifest, type SealedFixture, sealFixture } from './support/seal-fixture.ts';
 import { tempFolder } from './support/temp-folder.ts';
 
-/** Names the newest checkpoint of a run, and is no part of any: `verify` judges it as evidence about the run. */
+/**
+ * Names the newest checkpoint of a run and belongs to none: `verify` treats it as evidence about
+ * the run.
+ */
 const TRACKER = 'checkpoint';
 
 describe.each(readFixtures().map((fixture) => ({ id: fixture.id, fixture })))('$id, sealed', ({ fixture }) => {
-  it('has every file as it was and a manifest more, and is proven by it', async () => {
+  it('has unchanged files and one manifest more, and the manifest proves it', async () => {
     using scratch = tempFolder();
     const sealed = await sealFixture(fixture, scratch.path);
     const added = additions(sealed);
@@ -25,7 +28,7 @@ describe.each(readFixtures().map((fixture) => ({ id: fixture.id, fixture })))('$
     expect(await brokenIn(sealed)).toEqual([]);
   });
 
-  it('shows a flipped bit in any of its files', async () => {
+  it('reveals a flipped bit in any of its files', async () => {
     using scratch = tempFolder();
     const sealed = await sealFixture(fixture, scratch.path);
     const missed = [];
@@ -46,7 +49,7 @@ async function verdictsOf({ path }: SealedFixture): Promise<readonly string[]> {
   return (report?.checkpoints ?? []).map(({ verdict }) => verdict);
 }
 
-/** What is wrong with those that are sealed, each held against its seal. */
+/** The faults of the sealed checkpoints, each compared with its seal. */
 async function brokenIn({ runs }: SealedFixture): Promise<readonly string[]> {
   const codes: string[] = [];
   for (const store of runs.map((run) => readRun(run))) {

@@ -50,11 +50,11 @@ describe('processes of an old attempt that race with a new one', () => {
       }
       const onDisk = readdirSync(run).filter((name) => name !== '.holdfast');
       expect(onDisk, `seed ${rng.seed}, round ${round}`).toEqual(committed.sort());
-      // What the new attempt saw when it started is all there will ever be of the old one.
+      // The new attempt has seen, at its start, every final seal of the old one.
       expect(started, `seed ${rng.seed}, round ${round}`).toMatchObject({ kind: 'started', attempt: 2 });
       expect(started.kind === 'started' ? started.seen.toSorted() : null, `seed ${rng.seed}, round ${round}`).toEqual(committed);
     }
-    // Both must have happened, or nothing was raced.
+    // Both must have happened, or there was no race.
     expect(outcomes.committed).toBeGreaterThan(ROUNDS / 20);
     expect(outcomes.refused).toBeGreaterThan(ROUNDS / 20);
   }, 120_000);

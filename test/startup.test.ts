@@ -6,7 +6,10 @@ import { tempFolder } from './support/temp-folder.ts';
 
 const ROUNDS = 10;
 
-/** Processor time of a command line in milliseconds. Unlike the time on the wall it does not grow when the machine does other things. */
+/**
+ * Processor time of a command line in milliseconds. Unlike the time on the wall it does not grow
+ * with the load of the machine.
+ */
 async function cost(line: string): Promise<number> {
   const { stderr } = await bash(`TIMEFORMAT='%U %S'; time ${line} > /dev/null`);
   const [user = NaN, system = NaN] = stderr.trim().split(' ').map(Number);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { verifyPaths } from '../src/checkpoint/verify.ts';
+import { verifyPaths } from '../src/verify/verify.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

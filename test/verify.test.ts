@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { CheckpointReport, VerifyReport } from '../src/checkpoint/report.ts';
+import type { CheckpointReport, VerifyReport } from '../src/verify/report.ts';
 import { safetensorsFile } from './support/make-safetensors.ts';
 import { tempFolder } from './support/temp-folder.ts';
 
@@ -25,7 +25,7 @@ describe('exit codes', () => {
     expect(holdfast('verify', join(FIXTURES, 'torch-zip-train')).status).toBe(0);
   });
 
-  it('1 when checksums are required and were not compared, 0 when they were', () => {
+  it('1 if checksums are required and were not compared, 0 if they were', () => {
     const path = join(FIXTURES, 'torch-zip-train');
     expect(holdfast('verify', '--require', 'resumable', path).status).toBe(1);
     expect(holdfast('verify', '--require=resumable', '--deep', path).status).toBe(0);
@@ -41,7 +41,7 @@ describe('exit codes', () => {
     expect(holdfast('verify', folder.path).status).toBe(3);
   });
 
-  it('64 for a command line that is not understood, 66 for a path that is not there', () => {
+  it('64 for an invalid command line, 66 for a missing path', () => {
     expect(holdfast('verify').status).toBe(64);
     expect(holdfast('verify', '--depp', 'x').status).toBe(64);
     const missing = holdfast('verify', '/no/such/checkpoint');
@@ -66,7 +66,7 @@ describe('a run with several checkpoints', () => {
     expect(holdfast('verify', '--last-good', folder.path)).toMatchObject({ status: 0, stdout: `${join(folder.path, 'checkpoint-4')}\n` });
   });
 
-  it('--last-good says so when there is none', () => {
+  it('--last-good reports that there is none', () => {
     using folder = tempFolder();
     mkdirSync(join(folder.path, 'run'));
     writeFileSync(join(folder.path, 'run', 'model.pt'), '');
@@ -76,7 +76,7 @@ describe('a run with several checkpoints', () => {
   });
 });
 
-describe('a writer that is alive', () => {
+describe('a running writer', () => {
   it('makes the verdict IN_PROGRESS, and a leftover temporary file alone does not', async () => {
     using folder = tempFolder();
     const file = join(folder.path, 'model.safetensors');

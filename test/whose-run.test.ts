@@ -5,7 +5,10 @@ import { WHOLE } from './support/fixtures.ts';
 import { runCommand } from './support/run-command.ts';
 import { tempFolder } from './support/temp-folder.ts';
 
-/** Two runs, each with a sealed checkpoint; that of the second lies in the folder of the first, too. */
+/**
+ * Two runs, each with a sealed checkpoint. The second run's checkpoint is also in the folder of the
+ * first.
+ */
 async function twoRuns() {
   const folder = tempFolder();
   const path = join(folder.path, 'run');
@@ -22,20 +25,20 @@ async function twoRuns() {
 }
 
 describe('a folder with sealed checkpoints of two runs', () => {
-  it('is that of the run that it says, and the others are told of and left alone', async () => {
+  it('belongs to the run that it names; the other checkpoints are reported and left alone', async () => {
     using run = await twoRuns();
     const { code, stdout, stderr } = await runCommand(['resume', run.path]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${join(run.path, 'checkpoint-4')}\n` });
     expect(stderr).toContain('1 checkpoint of another run was left alone');
   });
 
-  it('that does not say which it is starts nothing from the beginning, and gets no identity that is neither', async () => {
+  it('that names no run starts nothing at step 0, and gets no third identity', async () => {
     using run = await twoRuns();
     rmSync(join(run.path, '.holdfast'), { recursive: true });
     const resumed = await runCommand(['resume', run.path]);
     expect(resumed).toMatchObject({ code: 1, stdout: '' });
     expect(resumed.stderr).toContain('checkpoints of several runs are sealed here');
-    expect((await runCommand(['ls', run.path])).stdout).toContain('Nothing tells which of these runs');
+    expect((await runCommand(['ls', run.path])).stdout).toContain('it is unknown which run owns the folder');
     for (const args of [
       ['run', `--dir=${run.path}`, '--', process.execPath, '-e', '0'],
       ['rollback', run.path, '--fresh'],
@@ -52,18 +55,18 @@ describe('a folder with sealed checkpoints of two runs', () => {
 });
 
 describe('a run that was rolled back to start fresh', () => {
-  it('is told that by prune, and not that its checkpoints are bad', async () => {
+  it('gets a report of the rollback from prune, and no claim that its checkpoints are bad', async () => {
     using run = await twoRuns();
     await runCommand(['rollback', run.path, '--fresh']);
     const { stderr } = await runCommand(['prune', run.path, '--keep=1']);
-    expect(stderr).toContain('rolled back from everything that is sealed here');
+    expect(stderr).toContain('rolled back from every checkpoint here');
     expect(stderr).not.toContain('is good');
     expect(existsSync(join(run.path, 'checkpoint-4'))).toBe(true);
   });
 });
 
 describe('a pin', () => {
-  it('is taken back as it was set: by name or by step, and what is told is the path of the checkpoint', async () => {
+  it('is removed by name or by step, and the path of the checkpoint is printed', async () => {
     using run = await twoRuns();
     const path = join(run.path, 'checkpoint-4');
     expect((await runCommand(['pin', join(run.path, '4')])).stdout).toBe(`pinned  ${path}\n`);
@@ -71,12 +74,12 @@ describe('a pin', () => {
     expect((await runCommand(['unpin', path])).stdout).toBe(`was not pinned  ${path}\n`);
   });
 
-  it('that nobody set on anything is no success', async () => {
+  it('that does not exist cannot be removed', async () => {
     using run = await twoRuns();
     expect(await runCommand(['unpin', join(run.path, 'zzz')])).toMatchObject({ code: 66, stderr: expect.stringContaining('NOT_SEALED') });
   });
 
-  it('is taken back also when its checkpoint is gone', async () => {
+  it('is removed even when its checkpoint is gone', async () => {
     using run = await twoRuns();
     const path = join(run.path, 'checkpoint-4');
     await runCommand(['pin', path]);

@@ -15,31 +15,37 @@ const check = (files: Readonly<Record<string, string>>): string[] => {
 };
 
 describe('the layers', () => {
-  it('hold for the sources as they are', () => {
+  it('accept the current sources', () => {
     expect(checkLayers(join(import.meta.dirname, '..'))).toEqual([]);
   });
 
   it('allow imports downwards, inside a folder, of packages, and anything in tests', () => {
     const files = {
-      'src/cli/run.ts': `import { a } from '../checkpoint/verify.ts';\nimport { b } from './parse.ts';\nimport { join } from 'node:path';`,
-      'src/drill/drill.ts': `import { a } from '../cluster/api.ts';\nexport * from '../supervisor/run.ts';`,
+      'src/cli/frame/run-cli.ts': `import { a } from '../../verify/verify.ts';\nimport { b } from './parse.ts';\nimport { join } from 'node:path';`,
+      'src/drill/drill.ts': `import { a } from '../kube/api.ts';\nexport * from '../supervisor/run.ts';`,
+      'src/store/commit/save.ts': `import type { A } from '../disk/a.ts';`,
       'src/core/clock.test.ts': `import { a } from '../cli/run.ts';\nimport { b } from '../../test/support/x.ts';`,
-      'src/cli/version.ts': `new URL('../../package.json', import.meta.url)`,
+      'src/cli/frame/version.ts': `new URL('../../../package.json', import.meta.url)`,
     };
     expect(check(files)).toEqual([]);
   });
 
   it.each([
-    ['upwards', 'src/core/a.ts', `import { x } from '../checkpoint/x.ts';`, 'core imports from checkpoint, which stands above it'],
+    ['upwards', 'src/core/a.ts', `import { x } from '../verify/x.ts';`, 'core imports from verify, which stands above it'],
     ['upwards, types only', 'src/core/a.ts', `import type { X } from '../cli/x.ts';`, 'core imports from cli, which stands above it'],
     [
       'upwards, over several lines',
-      'src/domain/a.ts',
-      `import {\n  x,\n} from '../kube/x.ts';`,
+      'src/domain/grace/a.ts',
+      `import {\n  x,\n} from '../../kube/x.ts';`,
       'domain imports from kube, which stands above it',
     ],
-    ['upwards, when it runs', 'src/domain/a.ts', `await import('../queue/x.ts');`, 'domain imports from queue, which stands above it'],
-    ['upwards, for its effect', 'src/domain/a.ts', `import '../queue/x.ts';`, 'domain imports from queue, which stands above it'],
+    [
+      'upwards, when it runs',
+      'src/domain/grace/a.ts',
+      `await import('../../queue/x.ts');`,
+      'domain imports from queue, which stands above it',
+    ],
+    ['upwards, for its effect', 'src/domain/grace/a.ts', `import '../../queue/x.ts';`, 'domain imports from queue, which stands above it'],
     [
       'upwards, as a worker',
       'src/core/a.ts',
@@ -47,11 +53,25 @@ describe('the layers', () => {
       'core imports from queue, which stands above it',
     ],
     ['upwards, by a re-export', 'src/core/a.ts', `export { x } from '../cli/x.ts';`, 'core imports from cli, which stands above it'],
-    ['sideways', 'src/operator/a.ts', `import { x } from '../cluster/x.ts';`, 'operator imports from cluster, its sibling'],
+    ['sideways', 'src/demo/a.ts', `import { x } from '../grace/x.ts';`, 'demo imports from grace, its sibling'],
+    [
+      'upwards inside a folder, types only',
+      'src/store/disk/a.ts',
+      `import type { X } from '../commit/x.ts';`,
+      'store/disk imports from store/commit, which stands above it',
+    ],
+    ['sideways inside a folder', 'src/remote/copy/a.ts', `import '../fetch/x.ts';`, 'remote/copy imports from remote/fetch, its sibling'],
+    [
+      'of an inner folder without a place',
+      'src/store/disk/a.ts',
+      `import '../misc/x.ts';`,
+      'imports from src/store/misc, which is in no layer',
+    ],
+    ['of itself through itself', 'src/core/a.ts', `import type { A } from './a.ts';`, 'is part of a cycle: core/a.ts -> core/a.ts'],
     [
       'of what makes the supervisor large',
-      'src/supervisor/a.ts',
-      `import { x } from '../kube/x.ts';`,
+      'src/supervisor/run/a.ts',
+      `import { x } from '../../kube/x.ts';`,
       'supervisor imports from kube: the supervisor runs in every',
     ],
     [
@@ -71,7 +91,25 @@ describe('the layers', () => {
     ]);
   });
 
-  it('fail the command that npm run check calls', () => {
+  it('refuse a folder inside a folder that has no place', () => {
+    expect(check({ 'src/store/helpers/a.ts': '' })).toEqual([
+      'src/store/helpers/a.ts:1: src/store/helpers is in no layer of src/store: give it a line in tools/layers.ts',
+    ]);
+    expect(check({ 'src/core/helpers/a.ts': '' })).toEqual([
+      'src/core/helpers/a.ts:1: src/core/helpers is in no layer of src/core: give it a line in tools/layers.ts',
+    ]);
+  });
+
+  it('refuse a cycle of files, types only', () => {
+    const files = {
+      'src/core/a.ts': `import type { B } from './b.ts';`,
+      'src/core/b.ts': `import { c } from './c.ts';`,
+      'src/core/c.ts': `\nimport type { A } from './a.ts';`,
+    };
+    expect(check(files)).toEqual(['src/core/a.ts:1: is part of a cycle: core/a.ts -> core/b.ts -> core/c.ts -> core/a.ts']);
+  });
+
+  it('fail the command that npm run check runs', () => {
     using root = tempFolder();
     mkdirSync(join(root.path, 'src/core'), { recursive: true });
     writeFileSync(join(root.path, 'src/core/a.ts'), `\nimport { x } from '../cli/x.ts';\n`);

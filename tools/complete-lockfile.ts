@@ -4,9 +4,11 @@ import { join } from 'node:path';
 /**
  * Adds the platform packages of our tools that are missing from `package-lock.json`.
  *
- * A registry mirror that holds the packages of one platform only makes `npm install` leave the others out of the lockfile, and `npm ci`
- * then refuses it as incomplete, on every platform. Their versions are pinned by the package that wants them, and their platforms are in
- * their names, so the entries can be written without the registry; they carry no integrity hash. Run it after every `npm install`.
+ * A registry mirror that holds the packages of one platform only makes `npm install` leave the
+ * others out of the lockfile, and `npm ci` then refuses it as incomplete, on every platform. Their
+ * versions are pinned by the package that wants them, and their platforms are in their names, so
+ * the entries can be written without the registry; they carry no integrity hash. Run it after every
+ * `npm install`.
  */
 interface LockedPackage {
   version?: string;
@@ -40,7 +42,7 @@ export function completeLockfile(lockfile: Lockfile): string[] {
   return added;
 }
 
-/** The platform that the name of a package spells: `@oxlint/binding-linux-arm-musleabihf`. */
+/** The platform in the name of a package: `@oxlint/binding-linux-arm-musleabihf`. */
 function platformOf(name: string): Pick<LockedPackage, 'cpu' | 'libc' | 'os'> {
   const words = name.split(/[-/]/);
   const os = SYSTEMS.find((system) => words.includes(system));

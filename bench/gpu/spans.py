@@ -9,7 +9,7 @@ from unittest import mock
 
 import holdfast.torch
 from holdfast._device import Cuda
-from holdfast._run import Run
+from holdfast._due_save import DueSave
 from holdfast._torch_image import Layout
 from holdfast._torch_staging import Staging
 from holdfast._torch_taken import Taken
@@ -24,7 +24,7 @@ PARTS = (
     (holdfast.torch, "_own_state", "random numbers"),
     (holdfast.torch.State, "_deliver", "begin delivery"),
     (Taken, "begin", "(other thread) queue what is waited for"),
-    (Run, "_ask", "(other thread) ask for the folder"),
+    (DueSave, "ask", "(other thread) ask for the folder"),
     (Taken, "deliver", "(other thread) deliver"),
     (Layout, "tail", "(other thread) end of the file"),
 )

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** A program that copies folders to S3 and back. */
 export interface Copier {
   readonly name: string;
-  /** Copies what is in a folder to `bucket/prefix`. */
+  /** Copies the content of a folder to `bucket/prefix`. */
   readonly send: (folder: string, target: string) => readonly string[];
   readonly receive: (target: string, folder: string) => readonly string[];
 }
@@ -27,7 +27,7 @@ const COMMANDS: Readonly<Record<string, Omit<Copier, 'name'> & { readonly title:
   },
 };
 
-/** The programs that can be had here, and a sentence for each that cannot. */
+/** The programs that are available here, and a sentence for each missing one. */
 export function findCopiers(): { readonly copiers: readonly Copier[]; readonly missing: readonly string[] } {
   const { stdout } = spawnSync(join(import.meta.dirname, 'setup-copiers.sh'), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
   const copiers: Copier[] = [];
@@ -47,7 +47,7 @@ export function findCopiers(): { readonly copiers: readonly Copier[]; readonly m
   return { copiers, missing };
 }
 
-/** What the programs need to find a server, beside what Holdfast needs. */
+/** The environment that the programs need to find a server, beside Holdfast's own. */
 export function copierEnv(endpoint: string): Readonly<Record<string, string>> {
   return {
     AWS_ENDPOINT_URL: endpoint,

@@ -7,8 +7,9 @@ const QUIET_LOOKS = 5;
 const MOST_LOOKS = 300;
 
 /**
- * Everything written is on the disk below this folder, and the disk has had nothing to do for a second. Blocks that were freed are given back
- * (discarded) behind the one who freed them: whoever writes into that is measured at half or double speed by chance.
+ * Resolves when everything below this folder is on the disk, and the disk was idle for a second.
+ * The file system discards freed blocks in the background, and a write meanwhile is measured at
+ * half or double speed by chance.
  */
 export async function quietDisk(folder: string): Promise<void> {
   spawnSync('sync');

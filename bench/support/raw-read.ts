@@ -4,8 +4,9 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { crc32 } from 'node:zlib';
 
 /**
- * The limit to compare with: `node raw-read.ts read|hash FILE…` reads the files by as many threads as there are cores, in ranges of 32 MiB,
- * and does nothing else with the bytes (or takes their CRC-32). No structure, no comparison, no report.
+ * The limit for comparison: `node raw-read.ts read|hash FILE…` reads the files with one thread per
+ * core, in ranges of 32 MiB, and does nothing else (or computes their CRC-32). It has no structure,
+ * no comparison and no report.
  */
 const RANGE = 32 * 1024 * 1024;
 const WINDOW = 4 * 1024 * 1024;

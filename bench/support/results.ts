@@ -1,6 +1,10 @@
 import { arch, cpus, release, totalmem } from 'node:os';
+import { wrap } from '../../src/cli/output/table.ts';
 import { formatBytes } from '../../src/core/bytes.ts';
 import type { SuiteResult, VariantResult } from './suite.ts';
+
+/** Markdown wraps here; tables are excepted. */
+const COLUMNS = 100;
 
 /** One suite as a section of RESULTS.md. */
 export function renderSuite({ suite, results }: SuiteResult, date: string): string {
@@ -10,15 +14,15 @@ export function renderSuite({ suite, results }: SuiteResult, date: string): stri
   return [
     `## ${suite.name}`,
     '',
-    suite.description,
+    ...wrap(suite.description, COLUMNS),
     '',
     `| variant | median s | min–max s |${rate} × ${suite.reference} | peak memory |`,
     `|---|---|---|${suite.bytes > 0 ? '---|' : ''}---|---|`,
     ...rows,
     '',
-    ...suite.bounds.map((bound) => `- ${bound.isMet(results) ? 'met' : '**missed**'}: ${bound.text}`),
+    ...suite.bounds.map((bound) => `- ${wrap(`${bound.isMet(results) ? 'met' : '**missed**'}: ${bound.text}`, COLUMNS - 2).join('\n  ')}`),
     '',
-    `Measured ${date}, ${suite.rounds} interleaved rounds, ${machine()}.`,
+    ...wrap(`Measured ${date}, ${suite.rounds} interleaved rounds, ${machine()}.`, COLUMNS),
     '',
   ].join('\n');
 }
@@ -35,7 +39,7 @@ function machine(): string {
   return `Node ${process.versions.node}, Linux ${release()} ${arch()}, ${cpus().length} × ${cpu?.model ?? 'unknown'}, ${formatBytes(totalmem())} of memory`;
 }
 
-/** Replaces the section of one suite in RESULTS.md, or appends it, and leaves the others as they are. */
+/** Replaces one suite's section in RESULTS.md, or appends it. Other sections stay. */
 export function replaceSection(document: string, name: string, section: string): string {
   const parts = document.split(/^(?=## )/m);
   const at = parts.findIndex((part) => part.startsWith(`## ${name}\n`));

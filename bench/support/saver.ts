@@ -5,11 +5,11 @@ import type { Readable, Writable } from 'node:stream';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-/** How {@link Saver} saves: by which framework, synced at the end or not. */
+/** How {@link Saver} saves: with which framework, and whether it syncs at the end. */
 export type Way = Framework | `${Framework}+fsync`;
 type Framework = 'safetensors' | 'torch' | 'torch-no-crc' | 'dcp' | 'raw';
 
-/** A trainer in a process of its own, with its tensors in memory, that saves when it is told to. */
+/** A trainer in a separate process, with its tensors in memory, that saves on request. */
 export class Saver {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: AsyncIterator<string>;
@@ -26,7 +26,7 @@ export class Saver {
     return saver;
   }
 
-  /** Saves into the folder; tells each file when it is complete. */
+  /** Saves into the folder and reports each file when it is complete. */
   async save(way: Way, folder: string, onFile: (name: string) => void = () => undefined): Promise<void> {
     this.#child.stdin.write(`${way} ${folder}\n`);
     for (let name = await this.#line(); name !== ''; name = await this.#line()) onFile(name);
@@ -43,7 +43,7 @@ export class Saver {
   }
 }
 
-/** The Python that has torch and safetensors, null when it is not installed. */
+/** The Python with torch and safetensors; null when it is not installed. */
 export function torchPython(): string | null {
   const setup = spawnSync('bash', [join(ROOT, 'test', 'frameworks', 'setup.sh'), 'torch'], { encoding: 'utf8' });
   return /^torch=(.+)$/m.exec(setup.stdout)?.[1] ?? null;

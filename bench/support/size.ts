@@ -2,7 +2,7 @@
 export const LARGE_BYTES = fromEnvironment('HOLDFAST_BENCH_BYTES', 4 * 2 ** 30);
 const TRIAL_ROUNDS = fromEnvironment('HOLDFAST_BENCH_ROUNDS', 0);
 
-/** True when sizes or rounds were cut down, so that the results say nothing. */
+/** Whether sizes or rounds were reduced, so that the results mean nothing. */
 export const IS_TRIAL = process.env['HOLDFAST_BENCH_BYTES'] !== undefined || TRIAL_ROUNDS > 0;
 
 export function roundsOr(rounds: number): number {

@@ -7,14 +7,17 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** The file system in memory that saves go to first. */
+/** The file system in memory for staged saves. */
 export const MEMORY = '/dev/shm';
 
-/** `holdfast run` with a trainer that saves when it is told to; its first save is made, so that the next ones go to memory first. */
+/**
+ * `holdfast run` with a trainer that saves on request. Its first save is already made, so later
+ * saves are staged.
+ */
 export class StagedRun {
-  /** Of the run. */
+  /** The folder of the run. */
   readonly dir: string;
-  /** In memory, for anything. */
+  /** A folder in memory for any use. */
   readonly memory: string;
   readonly #folder: string;
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
@@ -46,7 +49,7 @@ export class StagedRun {
     return run;
   }
 
-  /** Has the trainer save; resolves to the seconds it stood still. */
+  /** Asks the trainer for a save; resolves to the seconds that it waited. */
   async save(isStaged = true): Promise<number> {
     const [, , seconds, folder = ''] = (await this.ask('save', /^handed /)).split(' ');
     if (folder.startsWith(this.memory) !== isStaged) throw new Error(`the save went to ${folder}:\n${this.#lines.join('\n')}`);
@@ -54,20 +57,22 @@ export class StagedRun {
     return Number(seconds);
   }
 
-  /** Resolves when nothing is copied, sealed or deleted any more. */
+  /** Resolves when all copying, sealing and deleting is done. */
   async rest(): Promise<void> {
     await this.ask('wait', /^sealed /);
     while (this.#isTidying()) await sleep(10);
   }
 
-  /** What was sealed leaves memory, then the older checkpoint goes. */
+  /** After the seal the staged copy is deleted, then the older checkpoint. */
   #isTidying(): boolean {
     const checkpoints = readdirSync(this.dir).filter((name) => name.startsWith('step-'));
     const trash = join(this.dir, '.holdfast/trash');
     return readdirSync(this.memory).length > 1 || checkpoints.length > 1 || (existsSync(trash) && readdirSync(trash).length > 0);
   }
 
-  /** Has the trainer write the same bytes into memory, and nothing else; resolves to the seconds that took. */
+  /**
+   * Makes the trainer write the same bytes into memory and nothing else; resolves to the seconds.
+   */
   async plain(): Promise<number> {
     const folder = join(this.memory, 'plain');
     const line = await this.ask(`plain ${folder}`, /^plain /);
@@ -85,7 +90,7 @@ export class StagedRun {
     this.#child.kill(name);
   }
 
-  /** The first line like this since the last question, of either stream. */
+  /** The first line that matches since the last request, from either stream. */
   async line(pattern: RegExp): Promise<string> {
     for (;;) {
       const found = this.#lines.find((line) => pattern.test(line));
@@ -97,14 +102,14 @@ export class StagedRun {
     }
   }
 
-  /** Ends it at once, and removes everything. */
+  /** Kills it and removes all its files. */
   async dispose(): Promise<void> {
     const closed = new Promise((resolve) => this.#child.once('close', resolve));
     this.#child.kill('SIGKILL');
     try {
       process.kill(this.#trainer, 'SIGKILL');
     } catch {
-      // It has ended.
+      // It has already ended.
     }
     await closed;
     for (const path of [this.#folder, this.memory]) rmSync(path, { recursive: true, force: true });

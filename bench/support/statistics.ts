@@ -1,4 +1,4 @@
-/** What a handful of measurements say. */
+/** A summary of a few measurements. */
 export interface Summary {
   readonly median: number;
   readonly min: number;

@@ -1,15 +1,15 @@
 import { type Summary, summarise } from './statistics.ts';
 
-/** One thing that is measured against others in the same run. */
+/** One of the things that a suite measures and compares. */
 export interface Variant {
   readonly name: string;
-  /** Done before each round, outside the time: dropping caches, for example. */
+  /** Runs before each round, outside the measured time: dropping caches, for example. */
   readonly prepare?: () => Promise<void> | void;
-  /** One round; returns the seconds it took, and the memory it held where that was looked at. */
+  /** Runs one round; returns its seconds, and its memory if that was measured. */
   readonly run: () => Promise<{ readonly seconds: number; readonly peakBytes?: number }>;
 }
 
-/** A bound the results are held against; shown beside them, never asserted by a test. */
+/** A bound for the results. It is shown beside them; no test asserts it. */
 export interface Bound {
   readonly text: string;
   isMet(results: ReadonlyMap<string, VariantResult>): boolean;
@@ -20,9 +20,9 @@ export interface Suite {
   /** What is measured, on which data, with which caches. */
   readonly description: string;
   readonly rounds: number;
-  /** The variant the ratios refer to. */
+  /** The variant that the ratios refer to. */
   readonly reference: string;
-  /** Bytes one round works on, for a rate; 0 when a rate makes no sense. */
+  /** The bytes of one round, for a rate; 0 when a rate makes no sense. */
   readonly bytes: number;
   readonly variants: readonly Variant[];
   readonly bounds: readonly Bound[];
@@ -40,7 +40,10 @@ export interface SuiteResult {
   readonly results: ReadonlyMap<string, VariantResult>;
 }
 
-/** Runs the variants in turns, each round in another order, so that a slow minute of the machine hits all alike. One round warms up. */
+/**
+ * Runs the variants in turns, in a different order each round, so that a slow minute of the machine
+ * affects all of them alike. One extra round warms up.
+ */
 export async function runSuite(suite: Suite, onRound: (text: string) => void): Promise<SuiteResult> {
   const seconds = new Map<string, number[]>(suite.variants.map(({ name }) => [name, []]));
   const peaks = new Map<string, number>();

@@ -38,5 +38,6 @@ for step in range(start, TOTAL):
     if told_to_end or (step > 0 and step % EVERY == 0):
         model.save(FOLDER / f"step-{step}.json", step)
     if told_to_end:
+        # holdfast-lint: off SIGTERM_EXITS_ZERO this is the trainer that does it wrong
         sys.exit(0)
 print(f"slope {model.slope!r} offset {model.offset!r}", flush=True)

@@ -12,8 +12,17 @@
 Standard library only. Under ``holdfast run`` it speaks with the supervisor; without it nothing happens.
 """
 
+from typing import Any, Iterator
+
 from ._attach import attach
 from ._run import Run
 
-__all__ = ["Run", "attach"]
+__all__ = ["Run", "attach", "work"]
 __version__ = "0.1.0"
+
+
+def work(queue: str, **options: Any) -> Iterator[Any]:
+    """Yields the items of a work queue: see ``holdfast.queue.work``. Trainers do not load it."""
+    from .queue import work as items
+
+    return items(queue, **options)

@@ -1,6 +1,7 @@
-"""How ranks agree on what all of them have to do alike: the step of a save, and the checkpoint to resume from.
+"""How ranks agree on what they must do together: the step of a save, and the checkpoint to resume
+from.
 
-Only arithmetic here; what carries the numbers from rank to rank is in ``_distributed``.
+Only arithmetic here. ``_distributed`` carries the numbers between the ranks.
 """
 
 from __future__ import annotations
@@ -13,54 +14,61 @@ from typing import Callable, List, NamedTuple, Optional, Sequence
 from ._ballot import Given
 
 _SHARE = 0.0005
-"""The part of the training time that agreeing is planned to cost; half of the thousandth that is promised, for what the plan does not see."""
+"""The planned share of the training time that agreeing costs. It is half of the promised
+thousandth, to leave room for costs that the plan does not see."""
 _LONGEST_NS = 5_000_000_000
-"""However costly it is: whoever is told to end has to be heard within a time like this."""
+"""The longest time between two agreements, whatever they cost: a notice must be heard within about
+this time."""
 _GROWTH = 4
-"""One odd measurement must not put the next agreement far off."""
+"""How fast the distance may grow: one odd measurement must not put the next agreement far off."""
 _WEIGHT = 0.25
 
 
 class Broken(Exception):
-    """The ranks cannot agree any more."""
+    """The ranks can no longer agree."""
 
 
 class Channel:
-    """Carries a few whole numbers between all ranks; every wait is bounded and ends in :class:`Broken` at the worst."""
+    """Carries a few whole numbers between all ranks. Every wait is bounded; at worst it raises
+    :class:`Broken`."""
 
     has_group = True
-    """False where only :meth:`is_unanimous` is to be had."""
+    """False when only :meth:`is_unanimous` works."""
 
     def start(self, values: Sequence[int]) -> None:
-        """Contributes, and does not wait for the others."""
+        """Contributes numbers and does not wait for the other ranks."""
         raise NotImplementedError
 
     def largest(self) -> List[int]:
-        """Of what all ranks contributed last, the largest of each place; waits for the last of them."""
+        """The largest number of each place in the last contributions of all ranks; waits for the
+        last rank."""
         raise NotImplementedError
 
     def gather(self, values: Sequence[int]) -> List[List[int]]:
-        """What each rank gives here, by rank; waits for the last of them."""
+        """The numbers that each rank gives here, by rank; waits for the last rank."""
         raise NotImplementedError
 
     def tell_coming(self, place: str) -> None:
-        """Says that this rank will come to this place, and still waits for its folder."""
+        """Reports that this rank will come to this place, but still waits for its folder."""
         raise NotImplementedError
 
     def is_unanimous(self, place: str, given: Optional[Given]) -> bool:
-        """Whether each rank was given a folder of the same save; the same on all of them that come to this place."""
+        """Whether every rank was given a folder of the same save. All ranks that come to this place
+        get the same answer."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Lets go of everything; nothing may be on its way."""
+        """Releases everything; no message may still be under way."""
 
 
 class Agreement:
-    """Tells all ranks at the same step that a save is due as soon as one of them wants it.
+    """Tells all ranks, at the same step, that a save is due as soon as one of them wants it.
 
-    At certain steps each rank contributes whether it wants a save, and takes what all have contributed at the time before: by then it
-    has arrived, so that nobody waits. Which steps these are follows from numbers that were agreed in the same way: as many steps apart
-    that agreeing costs less than a thousandth of the time.
+    At certain steps each rank contributes whether it wants a save. It then reads what all ranks
+    contributed the time before. Those numbers have already arrived, so no rank waits.
+
+    The distance between these steps is agreed in the same way. It is large enough that agreeing
+    costs less than a thousandth of the time.
     """
 
     def __init__(self, channel: Channel, clock: Callable[[], int] = time.perf_counter_ns) -> None:
@@ -73,16 +81,17 @@ class Agreement:
         self._cost = 0.0
         self._step_ns = 0.0
         self.every = 1
-        """So many steps lie between two agreements."""
+        """The number of steps between two agreements."""
         self.within_ms: float = 0.0
-        """A save that one rank wants is due on all of them after at most this."""
+        """If one rank wants a save, it is due on all ranks after at most this time."""
 
     def is_due(self, step: int, wanted: bool) -> bool:
-        """True on all ranks at the same step, or on none. Raises Broken when the others cannot be asked any more."""
+        """True on all ranks at the same step, or on none. Raises Broken when the other ranks can no
+        longer be asked."""
         return step >= self._next and self._agree(step, wanted)
 
     def settle(self) -> None:
-        """Takes what is still on its way, so that the ranks can end."""
+        """Receives what is still under way, so that the ranks can end."""
         if self._is_waiting:
             self._is_waiting = False
             self._channel.largest()
@@ -110,7 +119,10 @@ class Agreement:
             self._step_ns = _smooth(self._step_ns, (now - self._since) / (step - self._since_step))
 
     def _plan(self, cost: int, step_ns: int) -> None:
-        """From the same numbers on every rank: the least that it cost any of them, since whoever came last has waited for nobody."""
+        """Plans the next agreement, from the same numbers on every rank.
+
+        The cost is the least that any rank measured: the rank that came last waited for no other.
+        """
         if cost <= 0 or step_ns <= 0:
             return
         wished = math.ceil(cost / (_SHARE * step_ns))
@@ -123,20 +135,21 @@ def _smooth(old: float, new: float) -> float:
 
 
 class Held(NamedTuple):
-    """What a rank would resume from."""
+    """The checkpoint that a rank would resume from."""
 
     run: str
-    """The folder of a run; nodes that have a folder each have a run each."""
+    """The folder of a run. Nodes with a folder each have a run each."""
     step: Optional[int]
-    """None: it starts fresh."""
+    """None for a fresh start."""
     save: str
-    """Two saves of one step are two checkpoints."""
+    """Tells apart two saves of the same step, which are two checkpoints."""
 
 
 def same_everywhere(channel: Channel, held: Held) -> bool:
-    """Whether all ranks would go on from the same checkpoint, or all from none.
+    """Whether all ranks would resume from the same checkpoint, or all start fresh.
 
-    In one run that is the same save. Where every node has a run of its own, each holds its own part, and it is the same step.
+    In one run, the same checkpoint means the same save. If every node has a run of its own, each
+    holds its own part, and it means the same step.
     """
     step = -1 if held.step is None else held.step
     runs, steps, saves = zip(*channel.gather([_fingerprint(held.run), step, _fingerprint(held.save)]))
@@ -147,7 +160,8 @@ _MOST_STEPS = 16
 
 
 def common_steps(channel: Channel, run: str, steps: Sequence[int]) -> List[int]:
-    """The steps that every rank holds a checkpoint of, the newest first, where nodes have a run each; in one run there is nothing to choose."""
+    """The steps of which every rank holds a checkpoint, newest first, if each node has a run of its
+    own. Empty in a single run, where there is nothing to choose."""
     mine = list(steps[:_MOST_STEPS])
     all_of_them = channel.gather([_fingerprint(run), *mine, *[-1] * (_MOST_STEPS - len(mine))])
     if len({given[0] for given in all_of_them}) == 1:
@@ -157,7 +171,7 @@ def common_steps(channel: Channel, run: str, steps: Sequence[int]) -> List[int]:
 
 
 def smallest_everywhere(channel: Channel, number: Optional[int]) -> Optional[int]:
-    """The smallest of the positive numbers that the ranks have; None when none of them has one."""
+    """The smallest positive number that any rank has; None when no rank has one."""
     numbers = [given for (given,) in channel.gather([number or 0]) if given > 0]
     return min(numbers, default=None)
 

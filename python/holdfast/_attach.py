@@ -1,4 +1,4 @@
-"""The runs that this process has attached to."""
+"""Attaches this process to its supervisor, and remembers the runs that it has attached to."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from ._rank import rank_of
 from ._run import Run
 
 _runs: Dict[str, Run] = {}
-"""By the path of the socket."""
+"""The attached runs, by the path of their socket."""
 
 
 def attach(env: Optional[Mapping[str, str]] = None) -> Run:
     """Connects this process to the supervisor that started it.
 
-    Outside ``holdfast run`` the run that is returned does nothing: no save is ever due, and a resume starts fresh. When the
-    supervisor does not answer, no save is due either, and a resume goes on from the checkpoint that the environment names.
-    Under torchrun every rank attaches; so does every process that a script has started itself, after it has initialised
-    torch.distributed, which tells them apart. A process is one rank: attaching again returns the run that it has, also when the
-    supervisor is gone but the other ranks are not; it is then looked for again.
+    Outside ``holdfast run`` the returned run does nothing: no save is ever due, and a resume starts
+    fresh. If the supervisor does not answer, no save is due either, but a resume uses the
+    checkpoint that the environment names.
+
+    Under torchrun every rank attaches. So does every process that a script starts itself, after it
+    has initialised torch.distributed, which tells these processes apart.
+
+    A process is one rank: attaching again returns the same run. This also holds when the supervisor
+    is gone but the other ranks are not; the call then connects again.
     """
     settings = os.environ if env is None else env
     who = rank_of(settings)
@@ -42,12 +46,13 @@ def attach(env: Optional[Mapping[str, str]] = None) -> Run:
 
 
 def current() -> Optional[Run]:
-    """The run that this process has attached to; None: there is none, or nobody listens any more."""
+    """The run that this process has attached to; None when no supervisor listens."""
     return next((run for run in reversed(list(_runs.values())) if run.is_attached), None)
 
 
 def _forget_in_children(run: Run) -> None:
-    """A data-loader worker is a copy of the trainer: it must not speak in its name."""
+    """Detaches a forked data-loader worker: it is a copy of the trainer and must not speak for
+    it."""
     reference = weakref.ref(run)
 
     def forget() -> None:

@@ -1,7 +1,8 @@
-"""All or none: no rank writes into the folder of a save before every rank has said that it was given one, and of the same save.
+"""All or none: no rank writes a save before every rank has reported a folder of that same save.
 
-What is said goes through a store that all ranks reach, and not through a collective: the first verdict there counts for all of them, so that a
-time-out is the same for everybody, and nobody is left inside a collective by one who does not come.
+The ranks vote through a store that all of them reach, not through a collective. The first verdict
+there counts for all ranks. So a time-out is the same for every rank, and no rank hangs in a
+collective because another does not come.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ _LAST_LOOK_SECONDS = 0.02
 
 
 class Store:
-    """What is needed of torch's; both are one step for all who use it at the same time."""
+    """The part of torch's store that a ballot needs. Both operations are atomic."""
 
     def compare_set(self, key: str, expected: str, desired: str) -> bytes:
-        """Sets the key if it holds what is expected, or if that is nothing and it is not there; returns what it holds then."""
+        """Sets the key if its value is ``expected``, or if ``expected`` is empty and the key is
+        absent. Returns the value that the key has afterwards."""
         raise NotImplementedError
 
     def add(self, key: str, amount: int) -> int:
@@ -30,27 +32,28 @@ class Place(NamedTuple):
     """Where the ranks of one ballot meet."""
 
     name: str
-    """No other ballot has it."""
+    """Unique to this ballot."""
     world: int
     within: float
-    """Seconds after which whoever is neither there nor heard of has no part in the save, and so has nobody."""
+    """Seconds without a sign from a missing rank, after which no rank saves."""
 
 
 class Given(NamedTuple):
-    """The folder that the supervisor has given to a rank."""
+    """The folder that the supervisor has granted to a rank."""
 
     run: str
-    """Nodes that have a folder each have a run each, and a save each."""
+    """Nodes with a folder each have a run each, and a save each."""
     save: str
 
 
 def tell_coming(store: Store, name: str) -> None:
-    """From a rank that still waits for its folder, again and again: the others wait for as long as they hear of somebody."""
+    """Reports that this rank still waits for its folder. Call it repeatedly: the other ranks wait
+    as long as they hear from some rank."""
     store.add(f"{name}/coming", 1)
 
 
 def is_unanimous(store: Store, place: Place, given: Optional[Given]) -> bool:
-    """True on every rank or on none; never where nothing was given."""
+    """True on every rank or on none; never true on a rank without a folder."""
     verdict = f"{place.name}/verdict"
     is_mine = given is not None and _is_the_same(store, place, given)
     said = store.compare_set(verdict, "", _OPEN)
@@ -60,7 +63,7 @@ def is_unanimous(store: Store, place: Place, given: Optional[Given]) -> bool:
 
 
 def _is_the_same(store: Store, place: Place, given: Given) -> bool:
-    """As what the first rank of this run says."""
+    """Whether this is the save that the first rank of this run reported."""
     run = hashlib.sha256(given.run.encode()).hexdigest()[:16]
     return store.compare_set(f"{place.name}/save-{run}", "", given.save) == given.save.encode()
 

@@ -1,4 +1,5 @@
-"""The trainer's end of the socket: JSON lines, one thread that reads, nothing that can hang the trainer."""
+"""The trainer's end of the socket: JSON lines and one reading thread. Nothing here can hang the
+trainer."""
 
 from __future__ import annotations
 
@@ -20,21 +21,21 @@ Message = Dict[str, Any]
 
 
 class Gone(Exception):
-    """The supervisor is not there any more."""
+    """The supervisor is gone."""
 
 
 class _Question:
-    """Somebody waits for an answer."""
+    """A question that waits for its answer."""
 
     def __init__(self, message: Message) -> None:
         self._answers = _ANSWERS[message["type"]]
         self._step = message.get("step")
-        # The answer stays here: whoever is interrupted while it is taken has not lost it.
+        # The answer stays here, so an interrupt during the wait does not lose it.
         self.answer: Optional[Message] = None
         self.wake: "queue.SimpleQueue[None]" = queue.SimpleQueue()
 
     def is_awake(self, timeout: Optional[float]) -> bool:
-        """Whether the wait for an answer is over, within so many seconds."""
+        """Whether the wait for an answer ends within ``timeout`` seconds."""
         with contextlib.suppress(queue.Empty):
             self.wake.get(timeout=timeout)
             return True
@@ -47,8 +48,8 @@ class _Question:
 class Connection:
     """A connection to the supervisor.
 
-    Messages that answer a question go to whoever asked; everything else goes to ``on_push``, and so does the answer to a question that
-    nobody waits with any more.
+    A message that answers a pending question goes to the caller of :meth:`ask`. Every other message
+    goes to ``on_push``. So does the answer to a question that its caller has abandoned.
     """
 
     def __init__(self, path: str, on_push: Callable[[Message], None]) -> None:
@@ -65,11 +66,11 @@ class Connection:
         except OSError:
             self._socket.close()
             raise
-        # A daemon: it must not keep a trainer alive that has come to its end.
+        # A daemon thread: it must not keep a finished trainer alive.
         threading.Thread(target=self._read, name="holdfast", daemon=True).start()
 
     def send(self, message: Message) -> None:
-        """Says something; raises Gone when nobody is there."""
+        """Sends a message; raises Gone when the supervisor is gone."""
         data = _encode(message)
         try:
             with self._send_lock:
@@ -79,16 +80,16 @@ class Connection:
             raise Gone() from None
 
     def offer(self, message: Message) -> None:
-        """Says something that may be lost: never waits, never raises."""
+        """Sends a message that may be lost: never waits, never raises."""
         self.offer_line(_encode(message))
 
     def offer_line(self, data: bytes) -> None:
-        """The same for a message that is encoded already."""
+        """Like :meth:`offer`, for a message that is already encoded."""
         try:
             with self._send_lock:
                 sent = self._socket.send(data, socket.MSG_DONTWAIT)
                 if sent < len(data):
-                    # Half a line is out: the rest must follow.
+                    # Half a line is sent: the rest must follow.
                     self._socket.sendall(data[sent:])
         except (BlockingIOError, InterruptedError):
             pass
@@ -102,8 +103,11 @@ class Connection:
         meanwhile: Optional[Callable[[], None]] = None,
         beside: Optional[Callable[[], None]] = None,
     ) -> Message:
-        """Says something and waits for its answer; raises Gone when none comes. ``meanwhile`` is called after each ``timeout`` instead of an end,
-        and ``beside`` once, before anybody waits."""
+        """Sends a question and waits for its answer; raises Gone when none comes.
+
+        With ``meanwhile``, the wait does not end at ``timeout``: it calls ``meanwhile`` each time
+        and waits on. ``beside`` is called once, after the question is sent and before the wait.
+        """
         with self._ask_lock:
             question = self._question = _Question(message)
             is_over = False
@@ -125,10 +129,10 @@ class Connection:
             return question.answer
 
     def forget(self) -> None:
-        """In a forked child: lets go of the socket without a word, so that only the parent speaks."""
+        """In a forked child: closes the socket silently, so that only the parent speaks."""
         self.is_open = False
         self._socket.close()
-        # A lock may have been held by a thread that does not exist here.
+        # A thread that does not exist here may have held a lock.
         self._send_lock = threading.Lock()
         self._ask_lock = threading.Lock()
         self._question_lock = threading.Lock()

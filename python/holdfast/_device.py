@@ -1,4 +1,4 @@
-"""The device that holds the state, as far as copying out of it goes: its streams, its events, and memory of the host that it can write to."""
+"""Copies state out of the device: its streams, its events, and host memory that it can write to."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ import torch
 from ._torch_image import kept_in
 
 Copy = Tuple[torch.Tensor, torch.Tensor]
-"""Where to, and where from; bytes both."""
+"""The target and the source of a copy, both as bytes."""
 
 _RELAXED = 2
 """``cudaStreamCaptureModeRelaxed``."""
 _MOST_AT_ONCE = 32
-"""Giving the order for a copy takes about as long as copying 30 MB, and so several get one together."""
+"""Most copies per launch. One launch takes as long as copying about 30 MB, so several copies share
+one."""
 _LEAST_FREE = 1 << 30
-"""Of the device's memory so much, or a twentieth, is left to the training."""
+"""The least device memory that stays free for the training; a twentieth of the device if that is
+more."""
 
 class Cuda:
-    """One CUDA device. What is copied is copied on a stream of its own, beside the training."""
+    """One CUDA device. It copies on a stream of its own, beside the training."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -29,24 +31,26 @@ class Cuda:
         self._had = 0
 
     def work_beside(self) -> None:
-        """On a thread of ours, first of all: what it asks of the device must not spoil a graph that the training is capturing."""
+        """Call it first on a thread of ours: the thread's device calls must not spoil a graph that
+        the training captures."""
         with contextlib.suppress(Exception):
             runtime = ctypes.CDLL(f"libcudart.so.{str(torch.version.cuda).split('.')[0]}")
             runtime.cudaThreadExchangeStreamCaptureMode(ctypes.byref(ctypes.c_int(_RELAXED)))
 
     def is_capturing(self) -> bool:
-        """Whether this thread captures a graph."""
+        """Whether this thread is capturing a graph."""
         return torch.cuda.is_current_stream_capturing()
 
     def holds(self, storage: torch.UntypedStorage) -> bool:
         return storage.device == self._device
 
     def take(self, size: int) -> Optional[torch.Tensor]:
-        """Memory of the device; None when the training would miss it. Let go it stays with torch, which gives it to whoever needs it more."""
+        """Memory of the device; None when the training would miss it. Once released it stays with
+        torch, which reuses it where it is needed more."""
         if not self._has_room(size):
             return None
         try:
-            # Of the side stream's own: the training never finds a hole in its memory where this was.
+            # From the side stream's own pool, so that it leaves no hole in the training's memory.
             with torch.cuda.stream(self._side):
                 memory = bytes_of(torch.UntypedStorage(size, device=self._device))
         except torch.cuda.OutOfMemoryError:
@@ -59,30 +63,32 @@ class Cuda:
         free, total = torch.cuda.mem_get_info(self._device)
         if free - max(_LEAST_FREE, total // 20) >= size:
             return True
-        # What the last one had may still be with torch.
+        # Torch may still hold the memory of the last copy.
         return size <= self._had and size <= torch.cuda.memory_reserved(self._device) - torch.cuda.memory_allocated(self._device)
 
     def copy_now(self, copies: Iterable[Copy]) -> None:
-        """In the order of the training: what it does next comes after."""
-        # Where the memory comes from, all that was done with it is done.
+        """Copies in the order of the training: its next operations come after the copies."""
+        # Wait until the side stream has finished with this memory.
         torch.cuda.current_stream(self._device).wait_stream(self._side)
         for some in _batches(copies):
             copy_all(some)
 
     def let_go(self, memory: torch.Tensor) -> None:
-        """What was copied into it a moment ago is not wanted: nobody gets it before that is over."""
+        """Releases memory whose copy is no longer wanted; it is reused only when the copy is
+        over."""
         memory.record_stream(torch.cuda.current_stream(self._device))
 
     def fork(self) -> Any:
-        """What the training has done so far."""
+        """An event that marks what the training has done so far."""
         event = torch.cuda.Event(blocking=True)
         event.record(torch.cuda.current_stream(self._device))
         return event
 
     def copy_beside(self, after: Any, copies: Iterable[Copy]) -> Any:
-        """Beside the training, once that has come so far; returns what to wait for."""
+        """Copies beside the training, once it has reached ``after``; returns the event to wait
+        for."""
         event = torch.cuda.Event(blocking=True)
-        # The thread may be one that has used no device yet.
+        # This thread may not have used a device before.
         with torch.cuda.device(self._device), torch.cuda.stream(self._side):
             self._side.wait_event(after)
             for to, source in copies:
@@ -91,18 +97,18 @@ class Cuda:
         return event
 
     def hold(self, event: Any) -> None:
-        """What the training does next comes after the event; only the device waits."""
+        """Makes the training's next operations wait for the event; only the device waits."""
         torch.cuda.current_stream(self._device).wait_event(event)
 
     def wait(self, event: Any) -> None:
-        """Returns when it has come."""
+        """Returns when the event has come."""
         event.synchronize()
 
     def lock(self, address: int, size: int) -> None:
         """Lets the device write to memory of this process; raises RuntimeError when it may not."""
         with torch.cuda.device(self._device):
             problem = torch.cuda.cudart().cudaHostRegister(address, size, 1)
-        # Two versions of the same answer.
+        # Versions of torch return either an enum or a number.
         if int(getattr(problem, "value", problem)) != 0:
             raise RuntimeError(f"the memory could not be locked: CUDA error {problem}")
 
@@ -110,12 +116,12 @@ class Cuda:
         torch.cuda.cudart().cudaHostUnregister(address)
 
     def locked(self, size: int) -> torch.Tensor:
-        """New memory of the host that the device can write to; raises RuntimeError when there is none."""
+        """New host memory that the device can write to; raises RuntimeError when there is none."""
         return torch.empty(size, dtype=torch.uint8, pin_memory=True)
 
 
 def _batches(copies: Iterable[Copy]) -> Iterator[List[Copy]]:
-    """The first alone, so that the device has work at once, and then more and more of them together."""
+    """Yields the first copy alone, so that the device has work at once, then growing batches."""
     waiting: List[Copy] = []
     count = 1
     for copy in copies:
@@ -127,7 +133,7 @@ def _batches(copies: Iterable[Copy]) -> Iterator[List[Copy]]:
 
 
 def copy_all(copies: Sequence[Copy]) -> None:
-    """Copies bytes to bytes, with few orders to the device."""
+    """Copies bytes to bytes with few launches."""
     together = getattr(torch, "_foreach_copy_", None)
     if together is None:
         for to, source in copies:
@@ -137,7 +143,7 @@ def copy_all(copies: Sequence[Copy]) -> None:
     narrow: List[Copy] = []
     for to, source in copies:
         if (source.numel() | source.data_ptr() | to.data_ptr()) % 4 == 0:
-            # Four bytes at a time: one by one takes twice as long.
+            # Copy four bytes at a time: single bytes take twice as long.
             wide.append((to.view(torch.int32), source.view(torch.int32)))
         else:
             narrow.append((to, source))
@@ -147,7 +153,8 @@ def copy_all(copies: Sequence[Copy]) -> None:
 
 
 def device_of(state: Any) -> Optional[Cuda]:
-    """The CUDA device on which all of a state lies that does not lie on the host; None: there is none, or there are several."""
+    """The CUDA device that holds all of a state except its parts on the host; None when there is
+    none, or several."""
     devices = {kept.storage.device for kept in kept_in(state).values() if kept.storage.device.type != "cpu"}
     if len(devices) != 1 or next(iter(devices)).type != "cuda":
         return None
@@ -155,5 +162,5 @@ def device_of(state: Any) -> Optional[Cuda]:
 
 
 def bytes_of(storage: torch.UntypedStorage) -> torch.Tensor:
-    """A storage as a row of bytes."""
+    """The bytes of a storage as a tensor."""
     return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)

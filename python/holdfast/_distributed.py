@@ -1,4 +1,5 @@
-"""What carries an agreement between the ranks: torch.distributed, when the trainer has initialised it."""
+"""Carries an agreement between the ranks over torch.distributed, if the trainer has initialised
+it."""
 
 from __future__ import annotations
 
@@ -14,9 +15,11 @@ from ._ballot import Given, Place, is_unanimous, tell_coming
 log = logging.getLogger("holdfast")
 
 _MEET_SECONDS = 30.0
-"""All ranks attach at the same place of one program; who is not there after this does not attach."""
+"""How long to wait for all ranks to attach. They attach at the same place of one program, so a rank
+that is missing after this time does not attach."""
 _WAIT_SECONDS = 60.0
-"""A rank that is so much later than the others has no part in a flush any more."""
+"""How long to wait for a rank. One that is this much later than the others cannot take part in a
+flush."""
 
 _meetings = itertools.count()
 
@@ -27,7 +30,8 @@ def is_ready() -> bool:
 
 
 def meet() -> Optional[Channel]:
-    """A channel between all ranks, on a CPU group of its own; None when some of them do not come, and then on none of them."""
+    """A channel between all ranks, on a CPU group of its own. None on every rank when some rank
+    does not come."""
     dist = _distributed()
     if dist is None:
         return None
@@ -40,11 +44,11 @@ def meet() -> Optional[Channel]:
 
 
 def _warn(error: Exception) -> None:
-    log.warning("the ranks cannot agree among themselves (%s); the supervisor names the steps of saves", _first_line(error))
+    log.warning("the ranks cannot agree among themselves (%s); the supervisor chooses the steps of saves instead", _first_line(error))
 
 
 def _distributed() -> Any:
-    # Never imported by us: where the trainer has not, there is nothing to agree on.
+    # Never import it: if the trainer has not, there is nothing to agree on.
     dist = sys.modules.get("torch.distributed")
     if dist is None or not dist.is_available() or not dist.is_initialized() or dist.get_world_size() < 2:
         return None
@@ -52,7 +56,8 @@ def _distributed() -> Any:
 
 
 def _all_come(dist: Any, place: str) -> bool:
-    """Making a group waits for every rank of the world, and in vain when only some attach. The first verdict counts for all."""
+    """Whether all ranks have attached. Making a group waits for every rank, and would wait in vain
+    if only some attach. The first verdict counts for all."""
     store = _store(dist)
     rank, world = dist.get_rank(), dist.get_world_size()
     store.set(f"{place}/rank-{rank}", "here")
@@ -63,7 +68,7 @@ def _all_come(dist: Any, place: str) -> bool:
         verdict = "no"
     if store.compare_set(f"{place}/verdict", "", verdict) == b"yes":
         return True
-    log.warning("not all %d ranks have attached within %d s; the supervisor names the steps of saves", world, _MEET_SECONDS)
+    log.warning("not all %d ranks have attached within %d s; the supervisor chooses the steps of saves instead", world, _MEET_SECONDS)
     return False
 
 
@@ -79,14 +84,15 @@ class _Gloo(Channel):
         self._group: Any = None
         self._sent: Any = None
         self._work: Any = None
-        # Kept, because the ranks may still save when they have lost each other in the group.
+        # Keep the store: the ranks may still save after they have lost each other in the group.
         self._store = _store(dist)
         self._place = place
         self._world = dist.get_world_size()
         try:
             self._group = dist.new_group(backend="gloo", timeout=self._bound)
         except (RuntimeError, ValueError) as error:
-            # Others may have theirs. All of them ask in the store before a save, so this one has to answer there.
+            # Other ranks may have made their group. All of them ask the store before a save, so
+            # this rank must answer there.
             self.has_group = False
             _warn(error)
 
@@ -126,8 +132,8 @@ class _Gloo(Channel):
             raise Broken(_first_line(error)) from None
 
     def close(self) -> None:
-        # Its threads must be gone before the interpreter is: one that still holds a tensor of ours then would abort the process. Never with something
-        # on its way, for which this would wait.
+        # The group's threads must end before the interpreter: one that still held our tensor would
+        # abort the process. Nothing may be under way, or this would wait for it.
         group, self._group, self._sent, self._work = self._group, None, None, None
         if group is None:
             return
@@ -137,7 +143,7 @@ class _Gloo(Channel):
             log.debug("the group of the ranks was gone already: %s", error)
 
     def _numbers(self, values: Sequence[int]) -> Any:
-        # Named, because a trainer may have made another device or type the default.
+        # Name device and type: the trainer may have changed the defaults.
         return self._torch.tensor(list(values), dtype=self._torch.int64, device="cpu")
 
 

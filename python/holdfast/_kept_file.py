@@ -1,4 +1,5 @@
-"""A file in memory that the device itself writes to, again and again, and that is handed over as often as it is whole."""
+"""A file in memory that the device itself writes to. It is reused for every save, and handed over
+as soon as it is complete."""
 
 from __future__ import annotations
 
@@ -17,12 +18,13 @@ from ._device import Copy
 from ._torch_image import Layout
 
 PIECE_BYTES = 32 << 20
-"""What is locked at a time: whoever gives the device work meanwhile waits for one of these at most. No copy may cross the border of two."""
+"""How much is locked at a time. Device work that comes meanwhile waits for at most one piece. No
+copy may cross the border of two pieces."""
 _PAUSE = 2
-"""After each piece so many times as long as it took belong to the training."""
+"""After each piece, the training gets this many times as long as the piece took."""
 
 _numbers = itertools.count()
-"""A process may save several states."""
+"""Numbers the files: a process may save several states."""
 
 
 class Stopped(Exception):
@@ -30,9 +32,11 @@ class Stopped(Exception):
 
 
 class KeptFile:
-    """The file, mapped and locked. A save links it into its folder: whoever takes the folder away takes the link, and the memory stays here.
+    """The file, mapped and locked. A save links it into its folder. Deleting that folder deletes
+    only the link; the memory stays here.
 
-    It is never shorter than what is locked: the device writes to those very pages, whatever the file has in their place.
+    The file is never shorter than its locked part: the device writes to exactly these pages,
+    whatever the file maps there.
     """
 
     def __init__(self, folder: Path, size: int, device: Any) -> None:
@@ -47,7 +51,7 @@ class KeptFile:
                 os.posix_fallocate(self._file, at, length)
             self._map = mmap.mmap(self._file, size)
             self.bytes = torch.frombuffer(self._map, dtype=torch.uint8)
-            """All of it, as the device writes to it."""
+            """The whole file, as the device writes to it."""
             for at, length in self._pieces():
                 began = time.perf_counter()
                 device.lock(self.bytes.data_ptr() + at, length)
@@ -59,7 +63,8 @@ class KeptFile:
 
     @property
     def is_free(self) -> bool:
-        """True when no save has it any more: the folder in which it was handed over is gone, and the one name that is left is our own."""
+        """True when no save uses the file any more: its folder is gone, and only our own name is
+        left."""
         here = os.fstat(self._file)
         try:
             return here.st_nlink == 1 and os.path.samestat(here, os.stat(self._path))
@@ -67,7 +72,7 @@ class KeptFile:
             return False
 
     def begin(self, layout: Layout) -> None:
-        """What stands between the tensors; it stays from save to save."""
+        """Writes the bytes between the tensors; they stay from save to save."""
         if layout.headers is self._headers:
             return
         for at, header in layout.headers:
@@ -75,7 +80,7 @@ class KeptFile:
         self._headers = layout.headers
 
     def copies(self, offset: int, source: torch.Tensor) -> Iterator[Copy]:
-        """How these bytes come to this place."""
+        """The copies that bring these bytes to this place."""
         at, end = offset, offset + source.numel()
         while at < end:
             stop = min(end, (at // PIECE_BYTES + 1) * PIECE_BYTES)
@@ -83,11 +88,12 @@ class KeptFile:
             at = stop
 
     def end(self, layout: Layout, tail: bytes, path: Path, may_link: bool) -> bool:
-        """The bytes of all tensors are there: the file gets its end, and its place in the folder of the save. False: a copy of it does."""
+        """Completes the file once all tensors have arrived: sets its end and puts it into the
+        save's folder. Returns whether it was linked there; false when it was copied."""
         write_all(self._file, tail, layout.end)
         os.ftruncate(self._file, layout.end + len(tail))
         if may_link:
-            # Somebody may have tidied up here.
+            # The folder may have been deleted meanwhile.
             with contextlib.suppress(OSError):
                 os.link(self._path, path)
                 return True
@@ -110,7 +116,7 @@ class KeptFile:
 
 
 def write_all(file: int, data: Any, at: int) -> None:
-    """Writes all of it, however little is taken at a time."""
+    """Writes everything, even if each call writes only a part."""
     rest = memoryview(data).cast("B")
     while rest:
         count = os.pwrite(file, rest, at)

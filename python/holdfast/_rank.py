@@ -1,4 +1,4 @@
-"""Which rank a process is, as torch.distributed knows, or torchrun and its like tell."""
+"""Finds which rank a process is, from torch.distributed or the launcher's environment."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ class Rank(NamedTuple):
 
 
 def rank_of(settings: Mapping[str, str]) -> Rank:
-    """The one that torch.distributed has given it, once it is initialised: processes that a script has started itself share one environment.
-    Before that the one that the environment names; one of its own where it names none."""
+    """The rank that torch.distributed has given, once it is initialised: processes that a script
+    starts itself share one environment. Otherwise the rank that the environment names, or a single
+    rank if it names none."""
     dist = sys.modules.get("torch.distributed")
     if dist is not None and dist.is_available() and dist.is_initialized() and dist.get_rank() >= 0:
         return Rank(dist.get_rank(), dist.get_world_size())
@@ -24,5 +25,5 @@ def rank_of(settings: Mapping[str, str]) -> Rank:
 
 
 def number(text: Optional[str]) -> Optional[int]:
-    """A whole number from 0; None: it is no such thing."""
+    """A whole number from 0; None when the text is not one."""
     return int(text) if text is not None and text.isascii() and text.isdigit() else None

@@ -1,4 +1,4 @@
-"""Stacks of all threads on request, so that a hang tells where it hangs."""
+"""Prints the stacks of all threads on request, so that a hang shows where it hangs."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import sys
 from typing import FrozenSet, Iterator, Optional
 
 _STDERR = 2
-"""The real one: what was put in place of ``sys.stderr`` may have no file, and a handler must not run Python."""
+"""The original ``sys.stderr``: a replacement may have no file, and a handler must not run
+Python."""
 
 
 _registered: Optional[int] = None
 
 
 def register() -> Optional[int]:
-    """Registers a signal of our choosing, once; returns its number, or None where none is free.
+    """Registers a free signal, once. Returns its number; None when none is free.
 
-    The handler is C code: it writes also while the trainer is stuck in a library, and interrupts no system call.
+    The handler is C code. It also works while the trainer is stuck in a library, and it interrupts
+    no system call.
     """
     global _registered
     if _registered is None:
@@ -36,7 +38,8 @@ def _is_ours(number: int) -> bool:
 
 
 def _caught() -> FrozenSet[int]:
-    """Signals that have a handler already, also one that Python does not know of; none where the system does not say."""
+    """Signals that already have a handler, even one that Python does not know; none when the system
+    does not list them."""
     try:
         with open("/proc/self/status", "rb") as status:
             lines = status.read().split(b"\n")
@@ -47,7 +50,8 @@ def _caught() -> FrozenSet[int]:
 
 
 def _candidates() -> Iterator[int]:
-    """Real-time signals first: nobody sends them by chance, while frameworks and schedulers like the others."""
+    """Real-time signals first: nothing sends them by chance, while frameworks and schedulers use
+    the others."""
     if sys.platform == "linux":
         yield from range(signal.SIGRTMIN + 14, signal.SIGRTMIN + 20)
     yield signal.SIGUSR2

@@ -6,7 +6,7 @@ import contextlib
 import logging
 from collections import Counter
 from functools import partial
-from typing import Any, Callable, Dict, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from . import _distributed
 from ._agreement import Agreement, Broken, Channel, Held, common_steps, same_everywhere, smallest_everywhere
@@ -20,29 +20,46 @@ _WORTH_TELLING = 1.5
 
 Resume = Dict[str, Any]
 Take = Callable[[int, bool, Callable[[], None]], Optional[Resume]]
-"""From a step, whether all ranks have agreed on it, and what to do again and again while its bytes are compared, to what to go on from there."""
+"""Takes the checkpoint of a step. The arguments: the step, whether all ranks have agreed on it, and
+a callback to repeat while its bytes are compared."""
 
 
 class ResumeDisagreement(RuntimeError):
-    """The ranks would go on from different checkpoints, which no training survives, or cannot tell whether they would."""
+    """The ranks would resume from different checkpoints, or cannot find out. No training survives
+    that."""
 
 
 class Together:
-    """Finds the others when they are first needed, and agrees with them; alone, it says that there is nobody to agree with."""
+    """Finds the other ranks when they are first needed, and agrees with them. A single rank has no
+    one to agree with."""
 
     def __init__(self, tell: Callable[[Message], None], on_part: Callable[[], None]) -> None:
         self._tell = tell
         self._on_part = on_part
         self._channel: Optional[Channel] = None
         self._agreement: Optional[Agreement] = None
+        self._parents: List[object] = []
         self._has_looked = False
         self._told_ms = 0.0
-        # How often it was asked at a step whether all hold the folder of a save.
+        # How often each step's folder was voted on.
         self._asked_at: "Counter[int]" = Counter()
         self.every: Optional[int] = None
-        """A save is due at every multiple of it, on all ranks alike as soon as they have met."""
+        """A save is due at every multiple of this, on all ranks alike once they have met."""
         self.is_spread = False
-        """The ranks are on several nodes, and this is the one that tells what is wrong with that."""
+        """True on the one rank that warns, when the ranks are on several nodes."""
+
+    def forget(self) -> None:
+        """In a forked child: starts again without the other ranks, who are the parent's.
+
+        The parent's channel is kept: closing it would wait for threads that do not exist here.
+        """
+        self._parents.append(self._channel)
+        self._parents.append(self._agreement)
+        self._channel = self._agreement = None
+        self._has_looked = self.is_spread = False
+        self._told_ms = 0.0
+        self._asked_at = Counter()
+        self.every = None
 
     @property
     def is_agreeing(self) -> bool:
@@ -50,31 +67,34 @@ class Together:
 
     @property
     def has_looked(self) -> bool:
-        """True when it has met the others, or knows that it does not."""
+        """True when this rank has met the others, or knows that it will not."""
         return self._has_looked
 
     def welcome(self, every: Optional[int]) -> None:
-        """The supervisor has answered. What the ranks have agreed on before stands, and is told to it."""
+        """Handles the supervisor's answer. An earlier agreement of the ranks stands, and the
+        supervisor is informed of it."""
         if not self._has_looked:
             self.every = every
         elif self._agreement is not None:
             self._tell({"type": "agrees", "withinMs": self._told_ms})
 
     def look(self, is_last_chance: bool) -> None:
-        """Meets the others, once, when torch.distributed is there. At the first step it is, or never."""
+        """Meets the other ranks, once, when torch.distributed is initialised. The first step is the
+        last chance."""
         if self._has_looked or not (is_last_chance or _distributed.is_ready()):
             return
         self._has_looked = True
         if self.is_spread and not _distributed.is_ready():
             log.warning(
-                "torch.distributed is not initialised, so that ranks on several nodes cannot ask each other: no step is named to all of them, "
-                "and one that is given no folder saves nothing while others save; initialise it before the first step"
+                "torch.distributed is not initialised, so ranks on several nodes cannot agree on the step of a save,"
+                "and a rank without a folder saves nothing while others save; initialise it before the first step"
             )
         self._channel = _distributed.meet()
         if self._channel is None or not self._channel.has_group:
             return
         try:
-            # One that the supervisor does not answer was told none, and one on another node perhaps another.
+            # A rank without an answer from its supervisor has no cadence, and a rank on another
+            # node may have a different one.
             self.every = smallest_everywhere(self._channel, self.every)
         except Broken as error:
             self._part(error)
@@ -83,7 +103,8 @@ class Together:
         self._tell({"type": "agrees", "withinMs": 0})
 
     def is_due(self, step: int, wanted: bool) -> Optional[bool]:
-        """Whether all ranks save now; None when there is no agreement to be had, and the supervisor names the step."""
+        """Whether all ranks save now; None when the ranks cannot agree and the supervisor names the
+        step."""
         self.look(is_last_chance=True)
         agreement = self._agreement
         if agreement is None:
@@ -100,7 +121,8 @@ class Together:
         return is_due
 
     def is_for_all(self, step: int, given: Optional[Given]) -> bool:
-        """Whether all ranks write the save that this one was given a folder for, or none of them; alone, whether it was given one."""
+        """Whether all ranks write the save that this rank has a folder for, or none does. A single
+        rank only needs its folder."""
         self.look(is_last_chance=False)
         if self._channel is None:
             return given is not None
@@ -113,23 +135,27 @@ class Together:
             return False
 
     def tell_coming(self, step: int) -> None:
-        """Says that this rank still waits for the folder of a save, before it asks the others: they would give it up."""
+        """Reports that this rank still waits for its folder; otherwise the other ranks would give
+        the save up."""
         self.look(is_last_chance=False)
         if self._channel is not None:
-            # Whoever cannot be told cannot be asked either, which says it.
+            # If the report fails, the vote will fail too, and logs it.
             with contextlib.suppress(Broken):
                 self._channel.tell_coming(self._place(step))
 
     def agree_resume(self, held: Held, steps: Sequence[int], take: Take) -> Optional[Resume]:
-        """What all ranks go on from in place of what this one holds; None: just that. Raises where they cannot go on from the same.
+        """The checkpoint that all ranks resume from instead of this rank's own; None to keep that
+        one. Raises when they cannot resume from the same.
 
-        Where nodes have a run each, one may have sealed a step that another was ended before: then the newest that all of them hold is taken,
-        if it is good on all of them. Without torch.distributed nobody can be asked.
+        If each node has a run of its own, one node may have sealed a step that another did not
+        reach. The ranks then take the newest step that every node holds, if it is good on all of
+        them. Without torch.distributed the ranks cannot ask each other.
         """
         self.look(is_last_chance=False)
         channel = self._channel
         if channel is None or not channel.has_group:
-            # Some do not attach at all, perhaps all but the first: what they go on from is the trainer's own matter.
+            # Some ranks do not attach, perhaps all but rank 0. What they resume from is up to the
+            # trainer.
             return None
         try:
             if same_everywhere(channel, held):
@@ -141,34 +167,35 @@ class Together:
                 given = None if taken is None else Given(held.run, str(taken["save"]))
                 if channel.is_unanimous(place, given):
                     if take(step, True, coming) is None:
-                        raise Broken(f"step {step} was agreed on, and could not be taken")
-                    log.warning("not all nodes hold the same last good checkpoint; all ranks go on from step %d, which they do hold", step)
+                        raise Broken(f"the ranks agreed on step {step}, but it could not be used")
+                    log.warning("not all nodes hold the same last good checkpoint; all ranks resume from step %d, which every node holds", step)
                     return taken
         except Broken as error:
             if self._agreement is not None:
                 self._part(error)
             raise ResumeDisagreement(
-                f"the ranks could not make sure that all of them go on from the same checkpoint ({error}); start them again"
+                f"the ranks could not verify that all of them resume from the same checkpoint ({error}); start them again"
             ) from None
         mine = "none" if held.step is None else f"step {held.step}, save {held.save}"
         raise ResumeDisagreement(
-            f"this rank holds another last good checkpoint ({mine}) than others, and none is held by all; give all nodes one shared --dir, "
-            "or let them begin with copies of the same one (--ship)"
+            f"this rank has another last good checkpoint ({mine}) than others, and no checkpoint is on all nodes; give all nodes one shared --dir,"
+            "or let them start from copies of the same one (--ship)"
         )
 
     def settle(self) -> None:
-        """The loop is over; what is still on its way between the ranks must not keep them from ending."""
+        """Ends the agreement after the loop: no message under way may keep the ranks from
+        ending."""
         agreement, self._agreement = self._agreement, None
         if agreement is None or self._channel is None:
             return
         try:
             agreement.settle()
         except Broken as error:
-            log.debug("the last agreement came to nothing: %s", error)
+            log.debug("the last agreement of the ranks failed: %s", error)
             return
         channel, self._channel = self._channel, None
         channel.close()
-        # Whoever trains on after that is asked for a step by its number.
+        # If the trainer continues after that, the supervisor names the step.
         self._tell({"type": "agrees", "withinMs": None})
 
     def _place(self, step: int) -> str:
@@ -176,7 +203,7 @@ class Together:
 
     def _part(self, error: Broken) -> None:
         self._agreement = None
-        # Before it is told: the answer may name a step at once.
+        # Call it before the message: the answer may name a step at once.
         self._on_part()
         self._tell({"type": "agrees", "withinMs": None})
-        log.warning("the ranks cannot agree any more (%s); the supervisor names the steps of saves", error)
+        log.warning("the ranks can no longer agree (%s); the supervisor chooses the steps of saves instead", error)

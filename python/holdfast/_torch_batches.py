@@ -1,4 +1,4 @@
-"""A data loader that knows where it is, and can go on there."""
+"""A data loader that knows its place and can resume there."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from ._torch_random import Stream, mix
 class Batches:
     """The batches of a loader, epoch by epoch.
 
-    Each iteration is one epoch, as with the loader itself. The first one after :meth:`load_state_dict` goes on in the middle of the epoch that
-    was being read then, with the same shuffling and, whatever the number of workers, the same random numbers for every batch.
+    Each iteration is one epoch, as with the loader itself. The first iteration after
+    :meth:`load_state_dict` resumes in the middle of its epoch. The shuffling is the same, and so
+    are the random numbers of every batch, whatever the number of workers.
 
-    Of a ``torch.utils.data.DataLoader`` over a map-style dataset what was trained already is skipped without being read. Anything else is
-    iterated from the start of the epoch, and what was trained already is read again and thrown away.
+    A ``torch.utils.data.DataLoader`` over a map-style dataset skips trained batches without reading
+    them. Any other loader is iterated from the start of the epoch, and the trained batches are read
+    again and discarded.
     """
 
     def __init__(self, loader: Iterable[Any]) -> None:
@@ -26,18 +28,18 @@ class Batches:
         self._seed: Optional[int] = None
         self._is_fresh = True
         self._is_loaded = False
-        # As they were when this epoch began.
+        # The random states at the start of this epoch.
         self._generators: List[torch.Tensor] = []
         self.epoch = 0
-        """The epoch that is being read, from 0."""
+        """The current epoch, from 0."""
         self.position = 0
-        """How many batches of it were handed out."""
+        """The number of batches handed out in this epoch."""
 
     def __len__(self) -> int:
         return len(self._source)
 
     def __iter__(self) -> Iterator[Any]:
-        # All of it when the first batch is asked for: an iterator that nobody draws from is no epoch.
+        # Start only when the first batch is requested: an unused iterator is not an epoch.
         self._begin()
         seed = self._seed if self._seed is not None else 0
         for batch in self._source.open(mix(seed, self.epoch), self.epoch, self.position):
@@ -62,11 +64,12 @@ class Batches:
         self.position = int(state["position"])
         self._generators = list(state["generators"])
         self._source.put_generators(state["generators_now"])
-        # A state from before the first batch is a fresh start.
+        # A state from before the first batch means a fresh start.
         self._is_loaded = self._seed is not None
 
     def leave(self) -> None:
-        """The next iteration is the next epoch, also when this one was loaded and could be gone on with."""
+        """Makes the next iteration the next epoch, even if the current one was loaded and could be
+        resumed."""
         self._is_loaded = self._is_fresh = False
 
     def _begin(self) -> None:
@@ -82,7 +85,8 @@ class Batches:
 
 
 class Source:
-    """Where batches come from; the generators among its parts are set back to the start of an epoch that is opened again."""
+    """The source of the batches. When an epoch is opened again, its generators are set back to the
+    start of that epoch."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -106,7 +110,7 @@ class Source:
             generator.set_state(state)
 
     _skips = False
-    """Whether :meth:`_skipping` leaves out the first ones without reading them."""
+    """Whether :meth:`_skipping` leaves out the first batches without reading them."""
 
     def _skipping(self, epoch: int, skip: int) -> Iterable[Any]:
         del epoch, skip
@@ -135,7 +139,8 @@ class Source:
 
 
 class _SeededSource(Source):
-    """A plain loader over a map-style dataset: every batch has a seed of its own, and skipping reads nothing."""
+    """A plain loader over a map-style dataset: every batch has its own seed, and skipping reads
+    nothing."""
 
     def __init__(self, loader: "DataLoader[Any]") -> None:
         super().__init__(loader)
@@ -149,7 +154,7 @@ class _SeededSource(Source):
 
 
 def set_epoch(loader: Any, epoch: int) -> None:
-    """A distributed sampler shuffles by the number of the epoch, if somebody tells it."""
+    """Tells a distributed sampler the number of the epoch, by which it shuffles."""
     sampler, batch_sampler = getattr(loader, "sampler", None), getattr(loader, "batch_sampler", None)
     for part in (loader, sampler, batch_sampler, getattr(batch_sampler, "sampler", None)):
         tell = getattr(part, "set_epoch", None)

@@ -1,4 +1,5 @@
-"""Files of tensors, written without the checksum that torch never reads, and loaded without executing anything."""
+"""Files of tensors, written without the checksum that torch never reads, and loaded without
+executing anything."""
 
 from __future__ import annotations
 
@@ -22,24 +23,26 @@ _before = True
 def save(obj: Any, path: Union[str, "os.PathLike[str]"]) -> None:
     """``torch.save`` without the CRC-32 of every record.
 
-    ``torch.load`` never compares it, and computing it costs more than half of the speed of a fast disk. A sealed checkpoint has
-    checksums of its own, which are compared before anybody resumes from it.
+    ``torch.load`` never compares it, and computing it costs more than half of a fast disk's speed.
+    A sealed checkpoint has its own checksums, which are compared before a resume.
     """
     with without_crc():
         torch.save(obj, path)
 
 
 def load(path: Union[str, "os.PathLike[str]", IO[bytes]]) -> Any:
-    """What :func:`save` wrote, on the CPU. A file that would execute something is refused (``weights_only``)."""
+    """Loads on the CPU what :func:`save` wrote. Refuses a file that would execute code
+    (``weights_only``)."""
     return torch.load(path, map_location="cpu", weights_only=True)
 
 
 @contextlib.contextmanager
 def without_crc() -> Iterator[None]:
-    """In the block ``torch.save`` computes no CRC-32; afterwards it does what it did before, also when several threads save at once.
+    """Inside the block ``torch.save`` computes no CRC-32, even if several threads save at once.
+    Afterwards it behaves as before.
 
-    The switch is torch's, for the thread in newer versions and for the whole process in older ones. A torch that has none (before 2.6)
-    computes it as ever.
+    The switch is torch's: per thread in newer versions, per process in older ones. A torch without
+    the switch (before 2.6) always computes the CRC-32.
     """
     global _inside, _before
     switch = getattr(torch.serialization, "set_crc32_options", None)
@@ -57,14 +60,16 @@ def without_crc() -> Iterator[None]:
     finally:
         with _lock:
             _inside -= 1
-            # Where the switch is the process's, whoever came second has found it off; the last one out puts it back.
+            # A switch per process may already be off because of another thread. The last block to
+            # end restores it.
             switch(mine or (_before and _inside == 0))
 
 
 def plain(value: Any, name: str) -> Any:
-    """The value with everything in it that :func:`load` will take; raises TypeError, naming the place, for what it would refuse.
+    """The value in a form that :func:`load` accepts in full; raises TypeError, naming the place,
+    for what it would refuse.
 
-    Found out now, an error costs a save; found out by the resume, it would cost the run.
+    At the save, such an error costs one save. At the resume, it would cost the run.
     """
     if isinstance(value, torch.Tensor):
         _refuse_sharded(value, name)
@@ -85,7 +90,7 @@ def _plain_container(value: Any, name: str) -> Any:
     if isinstance(value, dict):
         items: List[Tuple[Any, Any]] = [(plain(key, f"a key of {name}"), plain(one, f"{name}[{key!r}]")) for key, one in value.items()]
         if isinstance(value, Counter) and _loads_counters():
-            # Schedules count their milestones, and ask a dict in vain for what only a Counter can.
+            # Schedules count their milestones, and ask a dict for methods that only a Counter has.
             return Counter(dict(items))
         return OrderedDict(items) if isinstance(value, OrderedDict) else dict(items)
     parts = [plain(one, f"{name}[{number}]") for number, one in enumerate(value)]
@@ -108,4 +113,4 @@ def _loads_counters() -> bool:
 
 def _refuse_sharded(value: torch.Tensor, name: str) -> None:
     if hasattr(value, "full_tensor") or hasattr(value, "local_shards"):
-        raise TypeError(f"{name} is sharded over several ranks, and one file cannot hold it: it is for holdfast.dcp.State, as model or optimizer")
+        raise TypeError(f"{name} is sharded over several ranks, and one file cannot hold it: pass it to holdfast.dcp.State as model or optimizer")

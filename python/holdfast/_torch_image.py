@@ -1,7 +1,9 @@
-"""A torch file whose tensors lie at places that stay the same from save to save: they are overwritten, and only its end is written anew.
+"""A torch file whose tensors stay at the same offsets from save to save. They are overwritten in
+place; only the end of the file is written anew.
 
-It is the zip that ``torch.save`` writes, with the order turned round: the bytes of the tensors first, then the pickle, whose length changes with
-every learning rate. As in every file of ours no checksum is computed that torch would never compare.
+It is the zip of ``torch.save`` in another order: first the bytes of the tensors, then the pickle,
+whose length changes with every learning rate. Like all our files, it has no checksum that torch
+would never compare.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 import torch
 
 _ALIGNMENT = 512
-"""Of the bytes of a tensor: what the allocators of devices have too."""
+"""The alignment of a tensor's bytes, which device allocators use too."""
 _ROOT = "state"
 _MOST = 0xFFFFFFFF
-"""A number that does not fit below this one stands in a field of its own (zip64)."""
+"""A number from this size on stands in a field of its own (zip64)."""
 _PADDING = 0x4246
-"""The field with which torch pads, as the bytes ``FB``."""
+"""The field that torch pads with, as the bytes ``FB``."""
 
 
 _TENSORS = (torch.Tensor, torch.nn.Parameter)
@@ -39,7 +41,7 @@ class Kept(NamedTuple):
 
 
 def kept_in(states: Dict[str, Any]) -> Dict[int, Kept]:
-    """The storages of states of plain values, each once, in the order in which they are met."""
+    """The storages of a state of plain values, each once, in the order in which they are found."""
     found: Dict[int, Kept] = {}
     for state in states.values():
         for _ in meet(state, found):
@@ -48,7 +50,7 @@ def kept_in(states: Dict[str, Any]) -> Dict[int, Kept]:
 
 
 def meet(state: Any, found: Dict[int, Kept]) -> Iterator[Kept]:
-    """The storages of a state that were not found before, one by one, as they are met."""
+    """Yields the storages of a state that were not found before, as they are found."""
     for tensor in _tensors_in(state):
         if type(tensor) not in _TENSORS or tensor.layout is not torch.strided or tensor.is_quantized:
             raise Unsuited(f"it holds a {type(tensor).__name__} of layout {tensor.layout}")
@@ -79,7 +81,8 @@ def _tensors_in(state: Any) -> List[torch.Tensor]:
 
 
 class Layout:
-    """Where the bytes of each storage lie, by their number, and what stands in front of them. All of them lie below ``end``."""
+    """The offsets of all storages, by number, and the headers in front of them. All of them end
+    below ``end``."""
 
     def __init__(self, sizes: Sequence[int], end: int = 0) -> None:
         self.sizes = tuple(sizes)
@@ -96,15 +99,15 @@ class Layout:
         self.offsets = tuple(offsets)
         self.headers = tuple(headers)
         self.end = max(_up(at, mmap.PAGESIZE), end)
-        """From here on everything is written anew by every save; on a page of its own."""
+        """Every save writes the file anew from here on; on a page of its own."""
 
     @property
     def room(self) -> int:
-        """Bytes that the file will hardly ever need more of."""
+        """A size that the file will hardly ever exceed."""
         return self.end + (1 << 20) + 1024 * len(self.sizes)
 
     def tail(self, pickled: bytes) -> bytes:
-        """What follows the bytes of the tensors: the pickle, small records, and the directory of the whole."""
+        """The bytes after the tensors: the pickle, small records, and the directory of the zip."""
         out = io.BytesIO()
         entries = [_entry(_name_of(number), size, at) for number, (size, (at, _)) in enumerate(zip(self.sizes, self.headers))]
         for name, data in (("data.pkl", pickled), ("byteorder", sys.byteorder.encode()), ("version", b"3\n")):
@@ -118,7 +121,8 @@ class Layout:
 
 
 def pickled(state: Any, numbers: Dict[int, int]) -> bytes:
-    """The structure of a state, with the numbers of its storages in place of them. It says that they were on the CPU: in the file they are."""
+    """Pickles the structure of a state, with numbers for its storages. It records them as CPU
+    storages, since the file holds them so."""
     out = io.BytesIO()
     _Pickler(out, numbers).dump(state)
     return out.getvalue()
@@ -163,7 +167,7 @@ def _entry(name: str, size: int, at: int) -> bytes:
 
 
 def _ending(start: int, length: int, count: int) -> bytes:
-    """The end of the directory, and its wide form in front: always, so that there is one form."""
+    """The end of the directory, always with its wide form in front, so that there is one form."""
     wide = struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, count, count, length, start)
     where = struct.pack("<IIQI", 0x07064B50, 0, start + length, 1)
     few = min(count, 0xFFFF)

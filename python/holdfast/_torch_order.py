@@ -1,7 +1,8 @@
-"""The order of the batches of one epoch, and each batch with a seed of its own.
+"""The order of the batches of one epoch, with a seed for each batch.
 
-A batch's random numbers (augmentation) depend on its number in the epoch alone: not on which worker made it, how many there are, or whether
-the ones before were made at all. So a resumed run can skip what was trained already without reading it.
+A batch's random numbers (augmentation) depend only on its number in the epoch. The worker, the
+number of workers and the earlier batches do not matter. So a resumed run can skip trained batches
+without reading them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _NEWER_OPTIONS = ("persistent_workers", "pin_memory_device", "in_order")
 
 
 class _Indices(List[Any]):
-    """The indices of one batch, on their way to whoever fetches it."""
+    """The indices of one batch, on their way to the fetching worker."""
 
     seed = 0
 
@@ -41,7 +42,8 @@ class _Index(NamedTuple):
 
 
 class Order:
-    """A sampler around the user's own: the same indices, each batch with its seed, the first ones left out."""
+    """Wraps the user's sampler: the same indices, a seed for each batch, and the first batches left
+    out."""
 
     def __init__(self, sampler: Any, is_batched: bool) -> None:
         self._sampler = sampler
@@ -50,7 +52,7 @@ class Order:
         self._skip = 0
 
     def begin(self, seed: int, skip: int) -> None:
-        """The next iteration belongs to the epoch of this seed, and leaves out that many."""
+        """Sets the epoch's seed, and how many batches the next iteration leaves out."""
         self._seed, self._skip = seed, skip
 
     def __len__(self) -> int:
@@ -118,18 +120,20 @@ def _with_seed(seed: int, fetch: Any) -> Any:
     if get_worker_info() is None:
         with Stream(seed):
             return fetch()
-    # A worker draws for nothing else; what the collating draws afterwards belongs to the batch too.
+    # A worker draws for nothing else. What the collating draws afterwards belongs to the batch too.
     seed_all(seed)
     return fetch()
 
 
 def seeded_loader(loader: DataLoader[Any]) -> "tuple[DataLoader[Any], Order, torch.Generator]":
-    """A loader of the same batches in the same workers, over an order that can begin in the middle."""
+    """A loader of the same batches in the same workers, over an order that can start in the
+    middle."""
     is_batched = loader.batch_sampler is not None
     order = Order(loader.batch_sampler if is_batched else loader.sampler, is_batched)
     names = [name for name in (*_OPTIONS, *_NEWER_OPTIONS) if hasattr(loader, name)]
     options = {name: getattr(loader, name) for name in names}
-    # Seeds of the workers come from here, so that starting them draws nothing from the trainer's own numbers.
+    # The workers' seeds come from here, so that starting workers draws nothing from the trainer's
+    # own numbers.
     generator = torch.Generator()
     where = {"batch_sampler": order} if is_batched else {"sampler": order, "batch_size": None}
     return DataLoader(SeededDataset(loader.dataset), generator=generator, **where, **options), order, generator  # type: ignore[arg-type]

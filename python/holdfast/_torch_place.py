@@ -8,5 +8,5 @@ from ._rank import Rank, rank_of
 
 
 def place() -> Rank:
-    """As torch.distributed knows it, or the environment where that is not used."""
+    """The rank, from torch.distributed, or from the environment if that is not used."""
     return rank_of(os.environ)

@@ -1,4 +1,5 @@
-"""The states of all random numbers that a training run draws from: Python's, NumPy's, torch's on the CPU and on CUDA."""
+"""The states of all random numbers that a training run draws from: Python's, NumPy's, and torch's
+on the CPU and on CUDA."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ _MASK = (1 << 64) - 1
 
 
 def capture() -> Dict[str, Any]:
-    """What :func:`restore` needs, in plain values that a loader which executes nothing can read."""
+    """What :func:`restore` needs, in plain values that a loader without code execution can read."""
     version, numbers, spare = random.getstate()
     state: Dict[str, Any] = {
         "python": [version, torch.tensor(numbers, dtype=torch.int64), spare],
@@ -30,13 +31,13 @@ def capture() -> Dict[str, Any]:
             "gauss": float(legacy["gauss"]),
         }
     if torch.cuda.is_available() and torch.cuda.is_initialized():
-        # A rank draws on its own device; the states of the others belong to other ranks.
+        # A rank draws on its own device; the states of the other devices belong to other ranks.
         state["cuda"] = torch.cuda.get_rng_state()
     return state
 
 
 def restore(state: Dict[str, Any]) -> None:
-    """Sets every generator to where it was."""
+    """Sets every generator to its captured state."""
     version, numbers, spare = state["python"]
     random.setstate((version, tuple(numbers.tolist()), spare))
     torch.set_rng_state(state["torch"])
@@ -57,7 +58,8 @@ def restore(state: Dict[str, Any]) -> None:
 
 
 def mix(*numbers: int) -> int:
-    """One seed out of several numbers; neighbours get seeds that have nothing to do with each other (splitmix64)."""
+    """Derives one seed from several numbers; neighbouring numbers get unrelated seeds
+    (splitmix64)."""
     value = 0
     for number in numbers:
         value = (value + number + 0x9E3779B97F4A7C15) & _MASK
@@ -68,7 +70,8 @@ def mix(*numbers: int) -> int:
 
 
 def seed_all(seed: int) -> None:
-    """Seeds what data loading may draw from. Not CUDA: that belongs to the model."""
+    """Seeds the generators that data loading may draw from. Not CUDA, which belongs to the
+    model."""
     random.seed(seed)
     torch.default_generator.manual_seed(seed)
     numpy = _numpy()
@@ -80,7 +83,8 @@ _Snapshot = Tuple[Any, torch.Tensor, Any]
 
 
 class Stream:
-    """Random numbers of its own: inside the block the global generators are this stream's, outside they are as if nothing had happened."""
+    """A separate stream of random numbers. Inside the block the global generators follow this
+    stream; outside, they are unaffected."""
 
     def __init__(self, seed: int) -> None:
         self._seed: Optional[int] = seed
@@ -117,5 +121,5 @@ def _put(snapshot: _Snapshot) -> None:
 
 
 def _numpy() -> Any:
-    """NumPy if somebody uses it: nobody has drawn from what was never imported."""
+    """NumPy, if it is imported: otherwise nothing has drawn from it."""
     return sys.modules.get("numpy") if hasattr(sys.modules.get("numpy"), "random") else None

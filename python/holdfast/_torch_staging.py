@@ -1,17 +1,22 @@
-"""Saves the state of a device in the background: its bytes leave the device beside the training, and are handed over when the last one has come.
+"""Saves the state of a device in the background. Its bytes leave the device beside the training,
+and the save is handed over when the last one has arrived.
 
-Which way they go is found anew for each save:
+Each save chooses one of two ways:
 
-- into a copy on the device first, where that has room: training goes on as soon as it is made, and may change what it likes;
-- else straight out, beside the next forward and backward: each optimizer waits, on the device, for the tensors that it is about to write, if it
-  was seen to ask before it writes. What no such optimizer writes (running statistics, averages) is copied on the device, or out of it, before
-  training goes on.
+- With room for a copy on the device, it copies there first. Training continues as soon as the copy
+  is made, and may change any tensor.
 
-Which of both, and which memory there is, is known before the state is walked through, so that the first bytes are on their way at once; and the
-folder of the save is asked for only then.
+- Otherwise it copies straight out, beside the next forward and backward. Each optimizer that calls
+  its hooks waits, on the device, for the tensors it is about to write. Tensors that no such
+  optimizer writes (running statistics, averages) are copied before training continues, on the
+  device or out of it.
 
-They arrive in a file in memory that the device itself writes to and that is handed over as it is; where there is none, through a small buffer in a
-new file. Where there is neither that file nor room for a copy, the state is written as ever, and training waits.
+The way, and the available memory, are known before the state is walked, so that the first bytes
+leave at once. Only then is the folder of the save requested.
+
+The bytes arrive in a file in memory that the device itself writes to and that is handed over as it
+is. Without such a file, they go through a small buffer into a new file. Without that file and
+without room for a copy, the state is written directly, and training waits.
 """
 
 from __future__ import annotations
@@ -34,18 +39,20 @@ log = logging.getLogger("holdfast")
 
 
 class Staging:
-    """What a process keeps for saving the state of its device: the file, and the save that is under way."""
+    """What a process keeps for saving the state of its device: the file, and the save that is under
+    way."""
 
     def __init__(self, device: Any, optimizers: Iterable[Any]) -> None:
         self._device = device
         self._optimizers = [one for one in optimizers if hook(one, "register_step_pre_hook", self._before_step)]
-        # Which of them have asked since the last save, and which never will again, since a graph does their work.
+        # Which optimizers have called their hooks since the last save, and which never will again,
+        # because a graph does their work.
         self._asking: Set[int] = set()
         self._captured: Set[int] = set()
         self._is_trusting = True
         self._file: Optional[KeptFile] = None
         self._layout = Layout([])
-        # What a copy on the device takes.
+        # The size of a copy on the device.
         self._room = 0
         self._run: Optional[Run] = None
         self._preparing: Optional[threading.Thread] = None
@@ -53,23 +60,24 @@ class Staging:
         self._told: Set[str] = set()
 
     def prepare(self, run: Run, states: Dict[str, Any]) -> None:
-        """Begins to get ready for saves of such states, in the background."""
+        """Starts to prepare for saves of such states, in the background."""
         kept = kept_in(states).values()
         self._room = room_for(one.storage.nbytes() for one in kept if self._device.holds(one.storage))
-        if not run._keep_for(self):
-            self._tell("another state of this process has the memory that is set aside for saves: this one takes a slower way")
+        if not run._due_save.keep_for(self):
+            self._tell("another state of this process uses the memory that is reserved for saves, so this one saves more slowly")
             return
         self._run = run
         self._prepare(Layout([one.storage.nbytes() for one in kept]), None)
 
     def walk(self) -> Walk:
-        """Begins to take a state; what was taken before is delivered by now."""
+        """Starts to take a state; the state taken before is delivered by now."""
         return Walk(self._device, self._room)
 
     def take(self, states: Dict[str, Any], walk: Walk, is_given: bool) -> Optional[Taken]:
-        """The states that were walked through, as they are now, whatever training does from here on.
+        """The walked states as they are now, whatever training changes from here on.
 
-        None: they have to be written before training goes on; or, as long as no folder is given for the save, the one before may still have the memory.
+        None means that they must be written before training continues. While no folder is given for
+        the save, it can also mean that the previous save still has the memory.
         """
         if self._taken is not None and self._taken.is_torn:
             self._is_trusting = False
@@ -85,7 +93,7 @@ class Staging:
                 if is_given:
                     self._tell("neither the device nor locked memory has room for the state now: training waits while it is written")
                 return None
-            self._tell("the device has no room for a copy of the state: it leaves beside the training, and the optimizer waits for it where it must")
+            self._tell("the device has no room for a copy of the state: it is copied during training, and the optimizer waits where it must")
             guards = self._guards(walk.found, numbers)
             guarded = {number for guard in guards for number in guard.numbers}
             self._expose([number for number in here if number not in guarded], sources, found)
@@ -96,28 +104,29 @@ class Staging:
         return self._taken
 
     def saw_step(self, optimizer: Any) -> None:
-        """This one calls its hooks."""
+        """Notes that this optimizer calls its hooks."""
         self._asking.add(id(optimizer))
 
     def wait(self) -> None:
-        """Returns when nothing is being prepared any more."""
+        """Returns when the preparation is over."""
         if self._preparing is not None:
             self._preparing.join()
 
     def close(self) -> None:
-        """Gives the memory back; nothing was taken that is not delivered."""
+        """Gives the memory back; every state taken must be delivered."""
         self._taken = None
         self.wait()
         file, self._file = self._file, None
         if file is not None:
             file.close()
         if self._run is not None:
-            self._run._keeper, self._run._links = None, False
-            self._run._reserve(0)
+            self._run._due_save.keeper, self._run._due_save.links = None, False
+            self._run._supervisor.reserve(0)
 
     def _place(self, sizes: Tuple[int, ...]) -> Place:
-        """The file in memory, when it is ready and no save has it any more, and where in it everything goes."""
-        # Once: it may be got ready at this very moment.
+        """The file in memory, if it is ready and no save uses it any more, and the offsets in
+        it."""
+        # Read it once: another thread may set it at this moment.
         file = self._file
         if file is None:
             return Place(Layout(sizes), None)
@@ -131,7 +140,7 @@ class Staging:
 
     def _prepare(self, layout: Layout, before: Optional[KeptFile]) -> None:
         if self._run is not None:
-            self._run._links = False
+            self._run._due_save.links = False
         self._preparing = threading.Thread(target=self._make_ready, args=(layout, before), name="holdfast-prepare")
         self._preparing.start()
 
@@ -140,22 +149,24 @@ class Staging:
             self._device.work_beside()
             if before is not None:
                 before.close()
-            # Asked for now, it is there at once when it is wanted.
+            # Requested now, the memory is there at once when it is needed.
             self._device.take(self._room)
-            folder = None if self._run is None else self._run._reserve(layout.room)
+            folder = None if self._run is None else self._run._supervisor.reserve(layout.room)
             if folder is not None:
                 self._file = KeptFile(folder, layout.end, self._device)
-                # From the first save on: where memory is for one save alone, it would never come to be made of it.
-                self._run._links = True
+                # From the first save on: if there is memory for one save only, no save would ever
+                # use it otherwise.
+                self._run._due_save.links = True
         except Stopped:
             pass
         except Exception as error:
-            self._tell(f"no memory is set aside for saves, which take a slower way: {error}")
+            self._tell(f"no memory is reserved for saves, so they are slower: {error}")
             if self._run is not None:
-                self._run._reserve(0)
+                self._run._supervisor.reserve(0)
 
     def _snapshot(self, numbers: Sequence[int], sources: Sources) -> bool:
-        """Copies what the numbers name on the device, in the order of the training; false when there is no room."""
+        """Copies the numbered storages on the device, in the order of the training; false when
+        there is no room."""
         originals = [(number, source) for number in numbers for source in [sources[number]] if source is not None]
         sizes = [padded(source.numel()) for _, source in originals]
         memory = self._device.take(sum(sizes))
@@ -164,7 +175,7 @@ class Staging:
         views = memory.split(sizes)
 
         def copies() -> Iterator[Copy]:
-            # One after the other, so that the device works while the next is found.
+            # One at a time, so that the device works while the next one is found.
             for (number, source), view in zip(originals, views):
                 sources[number] = copy = view[: source.numel()]
                 yield copy, source
@@ -173,7 +184,8 @@ class Staging:
         return True
 
     def _expose(self, numbers: Sequence[int], sources: Sources, place: Place) -> None:
-        """What nobody would wait for: copied on the device, or out of it, before training goes on."""
+        """Copies the tensors that no optimizer waits for, on the device or out of it, before
+        training continues."""
         if place.file is None or not numbers or self._snapshot(numbers, sources):
             return
         copies: List[Copy] = []
@@ -184,7 +196,8 @@ class Staging:
         self._device.hold(self._device.copy_beside(self._device.fork(), copies))
 
     def _guards(self, found: Dict[int, Kept], places: Dict[int, int]) -> List[Guard]:
-        """For each optimizer that asks before it writes what it alone writes."""
+        """A guard for each optimizer that calls its hooks, over the tensors that it alone
+        writes."""
         asking = self._asking.difference(self._captured) if self._is_trusting else set()
         kept = list(found.values())
         guards: List[Guard] = []
@@ -193,7 +206,7 @@ class Staging:
             numbers = [places[place] for place in _written_by(optimizer) if place in places and self._device.holds(found[place].storage)]
             fresh = [number for number in dict.fromkeys(numbers) if number not in seen]
             seen.update(fresh)
-            # A step that is replayed from a graph asks nobody.
+            # A step that is replayed from a graph calls no hook.
             if id(optimizer) in asking and not any(group.get("capturable") for group in optimizer.param_groups):
                 guards.append(Guard(optimizer, fresh, [tensor for number in fresh for tensor in kept[number].tensors]))
         return guards
@@ -212,7 +225,7 @@ class Staging:
 
 
 def hook(optimizer: Any, how: str, act: Any) -> bool:
-    """Whether an optimizer has taken the hook; those that only look like one may not be able to."""
+    """Whether an optimizer has accepted the hook; objects that only look like one may not."""
     if not isinstance(optimizer, torch.optim.Optimizer) or not hasattr(optimizer, how):
         return False
     try:

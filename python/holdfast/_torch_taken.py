@@ -18,11 +18,12 @@ _BUFFER_BYTES = 64 << 20
 
 
 class Torn(Exception):
-    """Something was changed before it was copied."""
+    """A tensor was changed before it was copied."""
 
 
 class Guard:
-    """What one optimizer writes and is still to be copied: the optimizer waits for it, and whoever does not wait is found out."""
+    """The tensors that one optimizer writes and that are still to be copied. The optimizer waits
+    for them; any other write is detected."""
 
     def __init__(self, optimizer: Any, numbers: Sequence[int], tensors: Sequence[torch.Tensor]) -> None:
         self.optimizer = optimizer
@@ -35,7 +36,7 @@ class Guard:
         self._is_torn = False
 
     def release(self) -> None:
-        """The copy is queued, or there will be none: nobody waits for this thread any more."""
+        """The copy is queued, or there will be none: no one waits for this thread any more."""
         self._is_queued.set()
 
     def let_write(self, device: Any) -> None:
@@ -45,7 +46,8 @@ class Guard:
             device.hold(self.copied)
 
     def settle(self) -> None:
-        """All is copied. Raises Torn when it was changed before its optimizer came by."""
+        """Everything is copied. Raises Torn if a tensor was changed before its optimizer came
+        by."""
         self._close()
         if self._is_torn:
             raise Torn("a tensor was changed in place by something else than the step of its optimizer before it was copied")
@@ -60,15 +62,15 @@ class Guard:
 
 
 class Place(NamedTuple):
-    """Where everything goes: in the file in memory, or without one in a new file."""
+    """Where the bytes go: into the file in memory, or without one into a new file."""
 
     layout: Layout
     file: Optional[KeptFile]
 
 
 class Content(NamedTuple):
-    """A state of plain values, its storages by number, and their bytes: each where nothing changes it any more, or behind a guard. None has arrived
-    already."""
+    """A state of plain values, its storages by number, and their bytes. Each source is safe from
+    changes or behind a guard; None if its bytes have already arrived."""
 
     state: Any
     numbers: Dict[int, int]
@@ -79,40 +81,43 @@ class Taken:
     """A state that was taken, and how it becomes a file."""
 
     def __init__(self, device: Any, place: Callable[[], Place], content: Content, guards: List[Guard]) -> None:
-        """``place``: asked when a folder is given for the save; by then the one before has let go of the memory."""
+        """``place`` is called when a folder is given for the save; by then the previous save has
+        released the memory."""
         self._device = device
         self._place = place
         self._layout, self._file = Place(Layout([]), None)
         self._content: Optional[Content] = content
         self._guards = guards
         self._start = device.fork()
-        # When what leaves the device has arrived, as far as it is queued.
+        # The event after which everything queued so far has arrived.
         self._queued: List[Any] = []
         self.is_torn = False
-        """Something was changed before it was copied, and the save was given up for it."""
+        """True when a tensor was changed before it was copied, and the save was given up for it."""
         self.is_linked = False
-        """The file in memory itself was handed over."""
+        """True when the file in memory itself was handed over."""
 
     @property
     def is_linkable(self) -> bool:
-        """It goes through the file in memory, which nobody else has."""
+        """True when it goes through the file in memory, which no other save uses."""
         return self._file is not None
 
     def begin(self) -> None:
-        """On the thread that delivers it, before there is a folder for it: it leaves the device, if no save before it has the memory any more."""
+        """Starts the copies out of the device, before there is a folder; called on the delivering
+        thread. Does nothing while an earlier save has the memory."""
         self._device.work_beside()
         content = self._content
         if content is None:
             raise RuntimeError("it was delivered before")
         self._layout, self._file = self._place()
         if not self._guards:
-            # Nobody waits for it; the training has this moment to itself.
+            # No one waits for this thread, so leave this moment to the training.
             self._device.wait(self._start)
         if self._file is not None:
             self._leave(content, self._file)
 
     def _leave(self, content: Content, file: KeptFile) -> None:
-        """Has the bytes of all tensors brought into the file in memory: first what an optimizer waits for."""
+        """Queues the copies into the file in memory, first the tensors that an optimizer waits
+        for."""
         for guard in self._guards:
             guard.copied = self._queue(file, content, guard.numbers)
             guard.release()
@@ -122,7 +127,7 @@ class Taken:
         self._queue(file, content, others[len(others) // 2 :])
 
     def cancel(self) -> None:
-        """It is not delivered, and nobody waits for that."""
+        """Gives up the delivery; no one waits for it any more."""
         self._content = None
         for guard in self._guards:
             guard.release()
@@ -135,9 +140,10 @@ class Taken:
                 guard.let_write(self._device)
 
     def deliver(self, path: Path, may_link: bool) -> None:
-        """Brings the bytes to the file at this path, on whatever thread; returns when all of them are there. Once.
+        """Delivers the bytes to the file at this path, on any thread. Returns when all of them are
+        there. Call it once.
 
-        The file in memory may only be linked to a place that is let go of before it is written again.
+        Link the file in memory only to a place that is released before the file is written again.
         """
         content, self._content = self._content, None
         try:
@@ -160,9 +166,11 @@ class Taken:
                 guard.release()
 
     def _land(self, content: Content, file: KeptFile) -> bytes:
-        """Returns when the bytes of all tensors have arrived in the file in memory, with its end."""
+        """Returns when the bytes of all tensors have arrived in the file in memory, with its
+        end."""
         last = self._queued.pop()
-        # Until then the thread that trains gives the device its next work; it shall not have to wait for this one.
+        # Until then the training thread gives the device its next work, and must not wait for this
+        # thread.
         self._wait()
         file.begin(self._layout)
         tail = self._layout.tail(pickled(content.state, content.numbers))
@@ -196,7 +204,7 @@ class Taken:
             os.close(file)
 
     def _write_sources(self, file: int, content: Content) -> None:
-        """Through two buffers: while one is written the device fills the other."""
+        """Uses two buffers: while one is written, the device fills the other."""
         buffers = [self._buffer(), self._buffer()]
         before: Optional[_Filled] = None
         for turn, (source, at) in enumerate(self._pieces(content)):
@@ -221,7 +229,7 @@ class Taken:
         try:
             return self._device.locked(_BUFFER_BYTES)
         except RuntimeError:
-            # Slower, and training goes on all the same.
+            # This is slower, but training continues.
             return torch.empty(_BUFFER_BYTES, dtype=torch.uint8)
 
 

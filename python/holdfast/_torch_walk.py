@@ -1,5 +1,5 @@
-"""Walks through a state that is to be saved. Each of its storages is copied on the device as soon as it is met, where there is room: the device
-works while the host looks for the next."""
+"""Walks through a state that is to be saved. If the device has room, it copies each storage as soon
+as the walk finds it. So the device works while the host looks for the next one."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ Sources = List[Optional[torch.Tensor]]
 
 
 class Walk:
-    """What was met so far. The copies are made in the order of the training: what that does next comes after."""
+    """The storages found so far. Copies are made in the order of the training: its next operations
+    come after them."""
 
     def __init__(self, device: Any, room: int) -> None:
-        """``room``: what the copies of all of it will take, as far as one can tell beforehand."""
+        """``room`` is the predicted size of all copies."""
         self._device = device
         self._memory: Optional[torch.Tensor] = device.take(room)
         self.had_room = self._memory is not None
-        """As far as one could tell beforehand."""
+        """Whether there was room, as far as it could be predicted."""
         self._at = 0
         self._sources: Sources = []
         self.found: Dict[int, Kept] = {}
 
     def add(self, state: Any) -> None:
-        """A part of the state, of plain values. Raises Unsuited when it cannot be laid out, or has left the device."""
+        """Adds a part of the state, of plain values. Raises Unsuited when it cannot be laid out, or
+        has left the device."""
         if self._memory is None:
             for kept in meet(state, self.found):
                 self._note(kept)
@@ -41,12 +43,13 @@ class Walk:
             raise
 
     def sources(self) -> Sources:
-        """The bytes of everything: copies where they were made, else those that the training will change. Those on the host are copies in any case."""
+        """The bytes of every storage: the copies if they were made, otherwise the originals, which
+        training will change. Bytes on the host are always copies."""
         return list(self._sources)
 
     @property
     def is_copied(self) -> bool:
-        """All of it is where nothing changes it any more."""
+        """True when no source can change any more."""
         return self._memory is not None
 
     def _copies(self, met: Iterator[Kept]) -> Iterator[Copy]:
@@ -56,7 +59,7 @@ class Walk:
                 continue
             end = self._at + source.numel()
             if end > self._memory.numel():
-                # It has grown since one could tell.
+                # The state has grown since the prediction.
                 self._forget_copies()
                 continue
             self._sources[-1] = copy = self._memory[self._at : end]
@@ -64,7 +67,8 @@ class Walk:
             yield copy, source
 
     def _note(self, kept: Kept) -> Optional[torch.Tensor]:
-        """The bytes of what lies on the device; None: it lies on the host, and nobody can tell when that changes it."""
+        """The bytes on the device. None for a storage on the host, where changes cannot be
+        predicted."""
         source = _bytes_of(kept)
         if self._device.holds(kept.storage):
             self._sources.append(source)
@@ -84,7 +88,7 @@ class Walk:
 
 
 def _bytes_of(kept: Kept) -> torch.Tensor:
-    """A storage as a row of bytes; where one tensor has all of it, without asking the device for anything."""
+    """A storage as a row of bytes; if one tensor covers all of it, without a call to the device."""
     storage, tensor = kept.storage, kept.tensors[0]
     if tensor.dtype.is_complex or tensor.nbytes != storage.nbytes() or not tensor.is_contiguous():
         return bytes_of(storage)

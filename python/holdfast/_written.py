@@ -1,10 +1,12 @@
-"""Which files of a save this rank has made.
+"""Records which files of a save this rank has made.
 
-All ranks write into one folder. Two of them that make a file of the same name leave a mixture, or what one of them wrote alone, and either loads
-without an error: the supervisor holds the names against each other before anything is sealed.
+All ranks write into one folder. If two of them make a file of the same name, it holds a mixture, or
+only what one of them wrote. Either loads without an error. So the supervisor compares the names of
+all ranks before it seals anything.
 
-Python tells of every file that it opens, renames or links. ``torch.save`` and safetensors open theirs past it, and are heard where they begin. What
-other libraries open past Python, and what other processes write, is not known.
+Python reports every file that it opens, renames or links. ``torch.save`` and safetensors bypass
+Python, so their entry points are wrapped. Files that other libraries open past Python, or that
+other processes write, stay unknown.
 """
 
 from __future__ import annotations
@@ -17,17 +19,18 @@ from pathlib import Path
 from typing import Any, Callable, Optional, Set, Tuple
 
 _MOST = 100_000
-"""More names than this are not told."""
+"""The most names that are reported."""
 _PAST_PYTHON = (
     ("torch.serialization", "_open_zipfile_writer", 0),
     ("safetensors.torch", "serialize_file", 1),
     ("safetensors.numpy", "serialize_file", 1),
 )
-"""Functions that write a file by other means: where they are, and which argument is its path."""
+"""Functions that write a file by other means: their module and name, and which argument is the
+path."""
 
 _BY_ALL = {"scaler.pt": "accelerate.checkpointing"}
-"""Files that a framework has every rank write, and all of them alike, so that they are no mixture; and which of its modules does. The scaler of the
-gradients follows from what all ranks have found in them together."""
+"""Files that a framework lets every rank write with the same content, so that they are no mixture,
+and the framework's module. The gradient scaler follows from what all ranks have found together."""
 
 _current: Optional[Written] = None
 """A process writes one save at a time."""
@@ -35,11 +38,11 @@ _is_listening = False
 
 
 class Written:
-    """The names that are made below a folder, from now on until :meth:`stop`."""
+    """The names made below a folder, from now until :meth:`stop`."""
 
     def __init__(self, folder: Path) -> None:
         global _current
-        # Whoever resolves the links in a path writes there too.
+        # A path with its links resolved leads there too.
         self._roots = tuple({os.path.join(root, "") for root in (os.path.abspath(folder), os.path.realpath(folder))})
         self.names: Set[str] = set()
         _listen()
@@ -62,14 +65,14 @@ class Written:
                 return
 
     def tell(self, file: str) -> None:
-        """Leaves the names in this file, all of them or none."""
+        """Writes the names to this file, all of them or none."""
         begun = f"{file}.tmp"
         Path(begun).write_text(json.dumps(sorted(self.names)))
         os.replace(begun, file)
 
 
 def _listen() -> None:
-    """What was imported since the last save is found now."""
+    """Also wraps functions that were imported since the last save."""
     global _is_listening
     if not _is_listening:
         sys.addaudithook(_hear)
@@ -82,13 +85,13 @@ def _listen() -> None:
 
 
 def _hear(event: str, args: Tuple[Any, ...]) -> None:
-    """Nothing that goes wrong here may keep a file from being opened."""
+    """Opens must never fail because of an error here."""
     written = _current
     if written is None:
         return
     try:
         if event == "open":
-            # One that is appended to, or changed in place, is shared on purpose.
+            # A file that is appended to, or changed in place, is shared on purpose.
             if args[2] & (os.O_TRUNC | os.O_EXCL):
                 written.note(args[0])
         elif event in ("os.rename", "os.link"):

@@ -1,16 +1,17 @@
-"""Accelerate under Holdfast: one object for what has to be kept, used as :class:`holdfast.torch.State` is.
+"""Accelerate under Holdfast: one object for the state, used like :class:`holdfast.torch.State`.
 
-    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
-    state = holdfast.accelerate.State(accelerator, loader=loader)
-    run = holdfast.attach()
-    start = run.resume(state.load)
-    batches = state.batches()
-    …
-        if run.step(step, loss=loss):
-            with run.save(step) as folder:
-                state.save(folder)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+state = holdfast.accelerate.State(accelerator, loader=loader)
+run = holdfast.attach()
+start = run.resume(state.load)
+batches = state.batches()
+…
+    if run.step(step, loss=loss):
+        with run.save(step) as folder:
+            state.save(folder)
 
-Steps are those of the optimizer: with gradient accumulation ask only where ``accelerator.sync_gradients`` is true.
+Steps are those of the optimizer: with gradient accumulation, call ``run.step`` only when
+``accelerator.sync_gradients`` is true.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ __all__ = ["State"]
 
 
 class State:
-    """Everything that the accelerator has prepared or been told to keep, the place in the data, and the random numbers of every rank."""
+    """Everything that the accelerator has prepared or registered, the place in the data, and the
+    random numbers of every rank."""
 
     def __init__(self, accelerator: Accelerator, *, loader: Optional[Iterable[Any]] = None) -> None:
         self._accelerator = accelerator
         self.loader = None if loader is None else Batches(_PreparedSource(loader))
-        """The loader, as :class:`holdfast.torch.Batches`: iterate over this one, one epoch at a time, or over :meth:`batches`."""
+        """The loader, as :class:`holdfast.torch.Batches`. Iterate over this one, one epoch at a
+        time, or over :meth:`batches`."""
 
     def batches(self) -> Iterator[Any]:
         """The batches of all epochs, one after the other, without end."""
@@ -49,7 +52,7 @@ class State:
         save_place(Path(folder), self._loaders())
 
     def load(self, folder: Path) -> None:
-        """Sets everything to where it was; every rank calls it."""
+        """Restores everything; every rank calls it."""
         self._accelerator.load_state(str(folder))
         load_place(Path(folder), self._loaders())
 
@@ -58,7 +61,7 @@ class State:
 
 
 class _PreparedSource(Source):
-    """A loader that Accelerate has prepared, and can shorten without reading."""
+    """A loader that Accelerate has prepared, and that it can shorten without reading."""
 
     _skips = True
 
@@ -73,7 +76,8 @@ class _PreparedSource(Source):
 
 @contextlib.contextmanager
 def _as_it_is_told(accelerator: Accelerator) -> Iterator[None]:
-    """Where it names checkpoints by itself, Accelerate would save into a folder of its own, and first delete older ones there."""
+    """Stops Accelerate from naming checkpoints itself: it would save into a folder of its own, and
+    first delete older ones there."""
     configuration = accelerator.project_configuration
     before = configuration.automatic_checkpoint_naming
     configuration.automatic_checkpoint_naming = False
@@ -85,7 +89,8 @@ def _as_it_is_told(accelerator: Accelerator) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _scaler_once(accelerator: Accelerator) -> Iterator[None]:
-    """What all ranks hold alike the first of them writes. Accelerate does so too, but for the scaler of the gradients: every rank would write over it."""
+    """Lets rank 0 alone write what all ranks hold. Accelerate does so too, except for the gradient
+    scaler, which every rank would overwrite."""
     scaler = accelerator.scaler
     each_node = accelerator.project_configuration.save_on_each_node
     if not (accelerator.is_local_main_process if each_node else accelerator.is_main_process):

@@ -1,18 +1,20 @@
-"""Distributed checkpoints of torch (DCP) under Holdfast: every rank writes its own shards, now or in the background.
+"""Torch's distributed checkpoints (DCP) under Holdfast: every rank writes its own shards, at once
+or in the background.
 
-    state = holdfast.dcp.State(model, optimizer, loader=loader)
-    run = holdfast.attach()
-    start = run.resume(state.load)
-    batches = state.batches()
-    for step in range(start, total):
-        loss = train(next(batches))
-        if run.step(step, loss=loss):
-            state.async_save(run, step)          # or state.save(run, step)
-    state.wait()
-    run.finish()
+state = holdfast.dcp.State(model, optimizer, loader=loader)
+run = holdfast.attach()
+start = run.resume(state.load)
+batches = state.batches()
+for step in range(start, total):
+    loss = train(next(batches))
+    if run.step(step, loss=loss):
+        state.async_save(run, step)          # or state.save(run, step)
+state.wait()
+run.finish()
 
-What DCP calls its commit (``.metadata``) is not durable when it says so. Here the checkpoint counts when all ranks have handed over and the
-supervisor has sealed it; a save in the background is handed over when its last byte is written, and training goes on meanwhile.
+DCP's own commit (``.metadata``) is not yet durable. Here the checkpoint counts when all ranks have
+handed over and the supervisor has sealed it. A background save is handed over when its last byte is
+written, while training continues.
 """
 
 from __future__ import annotations
@@ -41,24 +43,28 @@ _PARTS = "parts.pt"
 
 
 class State:
-    """A model and its optimizers, sharded or not, whatever else has ``state_dict`` and ``load_state_dict``, the place in the data, and the
-    random numbers of every rank.
+    """A model and its optimizers, sharded or not, and other parts with ``state_dict`` and
+    ``load_state_dict``.
 
-    Whatever else there is, all ranks hold alike, and the first one writes it into ``parts.pt``: DCP would load of it only what a fresh one has
-    already, of a fresh optimizer nothing. A sharded one is refused.
+    It also keeps the place in the data, and the random numbers of every rank.
+
+    All ranks must hold the same values of the other parts; rank 0 writes them into ``parts.pt``.
+    DCP would only load the keys that a fresh part already has, and a fresh optimizer has none. A
+    sharded part is refused.
     """
 
     def __init__(self, model: Any, optimizers: Any = (), *, loader: Optional[Iterable[Any]] = None, **parts: Any) -> None:
         for name, part in parts.items():
             if not callable(getattr(part, "state_dict", None)) or not callable(getattr(part, "load_state_dict", None)):
-                raise TypeError(f"{name}, a {type(part).__name__}, has no state_dict and load_state_dict, and so nothing to be saved or loaded")
+                raise TypeError(f"{name}, a {type(part).__name__}, has no state_dict and load_state_dict, so it cannot be saved or loaded")
         self._model = model
         self._optimizers = optimizers
         self._parts = parts
         self._group: Any = None
         self._saving: "Optional[Future[Any]]" = None
         self.loader = loader if loader is None or isinstance(loader, Batches) else Batches(loader)
-        """The loader, as :class:`holdfast.torch.Batches`: iterate over this one, one epoch at a time, or over :meth:`batches`."""
+        """The loader, as :class:`holdfast.torch.Batches`. Iterate over this one, one epoch at a
+        time, or over :meth:`batches`."""
 
     def batches(self) -> Iterator[Any]:
         """The batches of all epochs, one after the other, without end."""
@@ -67,7 +73,7 @@ class State:
         return self.loader.forever()
 
     def save(self, run: Run, step: int) -> None:
-        """Saves this step, and returns when this rank has written its part; every rank calls it."""
+        """Saves this step and returns when this rank has written its part; every rank calls it."""
         self.wait()
         block = run.save(step)
         folder = block.__enter__()
@@ -80,9 +86,11 @@ class State:
         block.__exit__(None, None, None)
 
     def async_save(self, run: Run, step: int) -> None:
-        """Saves this step in the background: returns when the state is copied; every rank calls it.
+        """Saves this step in the background and returns when the state is copied; every rank calls
+        it.
 
-        One save at a time: the next one waits for this one. An error in the background costs the save and is logged.
+        Saves run one at a time: the next one waits for this one. An error in the background costs
+        the save and is logged.
         """
         self.wait()
         block = run.save(step)
@@ -90,7 +98,7 @@ class State:
         try:
             self._save_whole(folder)
             response: Any = dcp.async_save(self._state(), storage_writer=_Writer(folder), **self._ranks())
-            # Newer ones tell apart when the state is copied and when it is written.
+            # Newer versions report separately when the state is copied and when it is written.
             saving: "Future[Any]" = getattr(response, "upload_completion", response)
             copied = getattr(response, "staging_completion", None)
             if copied is not None:
@@ -103,13 +111,13 @@ class State:
         saving.add_done_callback(lambda done: _leave(block, step, done))
 
     def wait(self) -> None:
-        """Returns when nothing is being saved in the background any more."""
+        """Returns when no background save is running any more."""
         saving, self._saving = self._saving, None
         if saving is not None:
             saving.exception()
 
     def load(self, folder: Path) -> None:
-        """Sets everything to where it was; every rank calls it."""
+        """Restores everything; every rank calls it."""
         state = self._state()
         dcp.load(state, checkpoint_id=str(folder), **self._ranks())
         set_state_dict(self._model, self._optimizers, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
@@ -122,7 +130,7 @@ class State:
         return {"model": model, "optimizer": optimizer}
 
     def _save_whole(self, folder: Path) -> None:
-        """What is not DCP's: small, and written before training goes on."""
+        """Writes the small parts that are not DCP's, before training continues."""
         if self._parts:
             save_parts(folder / _PARTS, self._parts)
         save_place(folder, self._loaders())
@@ -131,7 +139,7 @@ class State:
         return {} if self.loader is None else {"loader": self.loader}
 
     def _ranks(self) -> Dict[str, Any]:
-        """Its own group: in the background it must not come between the collectives of the training."""
+        """A group of its own: background collectives must not mix with those of the training."""
         if not dist.is_initialized():
             return {"no_dist": True}
         if self._group is None:
@@ -140,7 +148,8 @@ class State:
 
 
 class _Writer(dcp.FileSystemWriter):
-    """Writes without the checksum that nobody reads, and leaves it to the supervisor to make it durable."""
+    """Writes without the checksum that no one reads, and without a sync: the supervisor makes it
+    durable."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(str(folder), sync_files=False)
@@ -151,7 +160,8 @@ class _Writer(dcp.FileSystemWriter):
 
 
 def _give_up(block: SaveBlock) -> None:
-    """Whatever the reason, the error is raised: the others may be in the middle of what all of them have to take part in, and would wait."""
+    """Always raises the error: the other ranks may be in a collective that all must join, and would
+    wait."""
     block.__exit__(*sys.exc_info())
 
 

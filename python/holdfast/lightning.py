@@ -1,7 +1,9 @@
-"""Lightning under Holdfast, in one line: ``Trainer(callbacks=[holdfast.lightning.HoldfastCallback()])``.
+"""Lightning under Holdfast, in one line:
+``Trainer(callbacks=[holdfast.lightning.HoldfastCallback()])``.
 
-The callback resumes from the last good checkpoint by itself, saves when it is due (cadence, notice) and keeps what Lightning does not: the
-random numbers of every rank and the place in the data, so that a run that was interrupted in the middle of an epoch ends as one that never was.
+The callback resumes from the last good checkpoint, and saves when a save is due (cadence, notice).
+It also keeps what Lightning does not: the random numbers of every rank and the place in the data.
+So a run interrupted in mid-epoch ends like an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -32,10 +34,10 @@ _FILE = "checkpoint.ckpt"
 
 
 class HoldfastCallback(Callback):  # type: ignore[misc]
-    """Attaches when the ranks are there, and is the run's end of the supervisor from then on.
+    """Attaches once the ranks are known, and then speaks to the supervisor for the run.
 
-    An ordinary exit with 0 says that the run is finished. With ``finish=True`` it is as soon as its steps or epochs are made, whatever becomes of
-    what follows the training.
+    An ordinary exit with 0 finishes the run. With ``finish=True`` the run is finished as soon as
+    its steps or epochs are done, whatever happens to the work after the training.
     """
 
     def __init__(self, *, finish: bool = False) -> None:
@@ -47,7 +49,7 @@ class HoldfastCallback(Callback):  # type: ignore[misc]
         self._busy = contextlib.ExitStack()
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
-        # Lightning's own launcher does not tell the rank in the environment.
+        # Lightning's own launcher does not put the rank into the environment.
         env = {**os.environ, "RANK": str(trainer.global_rank), "WORLD_SIZE": str(trainer.world_size)}
         self.run = attach(env)
         self.run.resume(lambda folder: self._load(trainer, folder))
@@ -55,12 +57,13 @@ class HoldfastCallback(Callback):  # type: ignore[misc]
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self._last_step = trainer.global_step
         self._take_over_loaders(trainer)
-        # Also on a rank that the supervisor does not answer: it must not end in another way than the others.
-        if self.run is not None and self.run._is_supervised:
+        # Also on a rank without an answer from its supervisor: it must end in the same way as the
+        # others.
+        if self.run is not None and self.run._supervisor.is_expected:
             _end_at_sigterm(trainer)
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
-        # The loaders are new ones where they are to be reloaded.
+        # The loaders are new if Lightning reloads them.
         self._take_over_loaders(trainer)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
@@ -87,7 +90,7 @@ class HoldfastCallback(Callback):  # type: ignore[misc]
     def _step(self, trainer: Any) -> None:
         step = int(trainer.global_step)
         if self.run is None or step == self._last_step:
-            # Gradients are being accumulated: there is nothing whole to save.
+            # Gradients are being accumulated: there is no complete state to save.
             return
         self._last_step = step
         loss = trainer.callback_metrics.get("loss", trainer.callback_metrics.get("train_loss"))
@@ -97,7 +100,7 @@ class HoldfastCallback(Callback):  # type: ignore[misc]
 
     def _save(self, trainer: Any, folder: Path) -> None:
         loaders = [one.state() for one in _loaders_of(trainer) if isinstance(one, _Loader)]
-        # Of an epoch that is over Lightning does not ask for what may be left of it.
+        # When an epoch is over, Lightning does not read its remaining batches.
         is_last = bool(trainer.is_last_batch)
         own = {"world": trainer.world_size, "random": _torch_random.capture(), "loaders": loaders, "is_last": is_last}
         save(own, folder / f"rank-{trainer.global_rank}.pt")
@@ -108,14 +111,16 @@ class HoldfastCallback(Callback):  # type: ignore[misc]
             raise RuntimeError(f"Lightning has saved, but there is no {_FILE}: {kind} has put it elsewhere, or does so later")
 
     def _load(self, trainer: Any, folder: Path) -> None:
-        # At this point Lightning itself restores where a strategy wants it late; optimizers and loops follow by themselves.
+        # Lightning itself restores here if a strategy wants it late; optimizers and loops follow by
+        # themselves.
         trainer._checkpoint_connector._restore_modules_and_callbacks(folder / _FILE)
         path = folder / f"rank-{trainer.global_rank}.pt"
         own = load(path) if path.exists() else None
         self._own = own if own is not None and own["world"] == trainer.world_size else None
 
     def _take_over_loaders(self, trainer: Any) -> None:
-        """Lightning's loaders, as it made them for this rank, under a cover that can begin in the middle of an epoch."""
+        """Wraps the loaders that Lightning made for this rank, so that they can start in
+        mid-epoch."""
         before = _loaders_of(trainer)
         if all(isinstance(one, _Loader) for one in before):
             return
@@ -135,7 +140,7 @@ class HoldfastCallback(Callback):  # type: ignore[misc]
 
 
 class _Loader:
-    """One of Lightning's loaders; everything that it asks of it but the batches comes from the original."""
+    """One of Lightning's loaders. It takes everything but the batches from the original."""
 
     def __init__(self, loader: Any, loop: Any) -> None:
         self._loader = loader
@@ -155,26 +160,27 @@ class _Loader:
 
     def __iter__(self) -> Iterator[Any]:
         if self._drawn > 0 and self._drawn == self._ahead():
-            # Lightning begins again without having trained any of it: it is still the same epoch.
+            # Lightning starts again without having trained any batch: it is still the same epoch.
             self.batches.load_state_dict(self.state())
         self._drawn = 0
         return self._run(iter(self.batches))
 
     def state(self) -> Dict[str, Any]:
-        """The place in the data of the trainer, not of what runs ahead of it."""
+        """The trainer's place in the data, without the batches that were fetched ahead."""
         state = self.batches.state_dict()
         ahead = 0 if self._is_over else min(self._ahead(), self._drawn)
         return {**state, "position": state["position"] - ahead}
 
     def _ahead(self) -> int:
-        """How many batches were drawn that the trainer has not got yet: where nobody knows the length, Lightning looks for the end that way."""
+        """The number of batches that were drawn ahead of the trainer. Lightning draws ahead to find
+        the end of loaders without a length."""
         return len(getattr(self._loop._data_fetcher, "batches", ()))
 
     def _run(self, batches: Iterator[Any]) -> Iterator[Any]:
         self._is_over = False
         while True:
             if self.restore is not None and self._is_for_the_trainer():
-                # As late as possible: hooks of the start of training may have drawn something.
+                # As late as possible: hooks at the start of training may have drawn random numbers.
                 restore, self.restore = self.restore, None
                 _torch_random.restore(restore)
             try:
@@ -186,16 +192,18 @@ class _Loader:
             yield batch
 
     def _is_for_the_trainer(self) -> bool:
-        """Whether the trainer waits for a batch; false while Lightning draws ahead before the first one."""
+        """Whether the trainer waits for a batch; false while Lightning draws ahead before the first
+        one."""
         fetcher = self._loop._data_fetcher
         return fetcher.length is not None or self._drawn >= getattr(fetcher, "prefetch_batches", 0)
 
 
 @contextlib.contextmanager
 def _at_once(strategy: Any) -> Iterator[None]:
-    """In the block a save is written when it returns: what would write it in the background, anywhere among the wrappers, is left out."""
+    """Inside the block a save is complete when it returns: every wrapper that would write in the
+    background is bypassed."""
     with contextlib.ExitStack() as after:
-        # Asked for by this name, it gives the innermost wrapper something to wrap.
+        # Under this name, it gives the innermost wrapper an object to wrap.
         owner, inner = strategy, strategy.checkpoint_io
         while inner is not None:
             below = getattr(inner, "_checkpoint_io", None)
@@ -228,10 +236,11 @@ def _has_reached_its_goal(trainer: Any) -> bool:
 
 
 def _end_at_sigterm(trainer: Any) -> None:
-    """The supervisor sends SIGTERM when the last save is sealed: it means the end.
+    """Ends the trainer at SIGTERM. The supervisor sends it when the last save is sealed, and it
+    means the end.
 
-    Lightning would go on to the end of the batch, and with several ranks start a broadcast from within the signal handler, in the middle of
-    whatever collective is going on: that hangs, or mixes their data.
+    Lightning would continue to the end of the batch. With several ranks it would start a broadcast
+    in the signal handler, in the middle of another collective. That hangs, or mixes their data.
     """
     handler = signal.getsignal(signal.SIGTERM)
     if type(handler).__module__.partition(".")[0] not in ("lightning", "pytorch_lightning"):

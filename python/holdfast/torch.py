@@ -1,17 +1,21 @@
 """Everything that a training loop in plain PyTorch has to keep, in one object.
 
-    state = holdfast.torch.State(model=model, optimizer=optimizer, loader=loader)
-    run = holdfast.attach()
-    start = run.resume(state.load)
-    batches = state.batches()                    # goes on in the middle of an epoch
-    for step in range(start, total):
-        loss = train(next(batches))
-        if run.step(step, loss=loss):
-            state.async_save(run, step)          # or, in a block of run.save(step), state.save(folder)
-    run.finish()
+state = holdfast.torch.State(model=model, optimizer=optimizer, loader=loader)
+run = holdfast.attach()
+start = run.resume(state.load)
+batches = state.batches()                    # resumes in the middle of an epoch
+for step in range(start, total):
+    loss = train(next(batches))
+    if run.step(step, loss=loss):
+        state.async_save(run, step)          # or, in a block of run.save(step), state.save(folder)
+run.finish()
 
-A state on a CUDA device leaves it beside the training and is handed over when it has arrived; see :mod:`holdfast._torch_staging`. An interrupted run ends with the numbers of one that never was, bit for bit where the operations themselves are reproducible: the random
-numbers of Python, NumPy and torch (CPU and CUDA) and the place in the data are kept too, for each rank its own.
+A state on a CUDA device leaves it beside the training, and is handed over when it has arrived; see
+:mod:`holdfast._torch_staging`.
+
+Each rank also keeps its random numbers (Python, NumPy, torch on CPU and CUDA) and its place in the
+data. So an interrupted run ends with the numbers of an uninterrupted one, bit for bit if the
+operations themselves are reproducible.
 """
 
 from __future__ import annotations
@@ -46,25 +50,28 @@ _SHARED = "state.pt"
 
 
 class State:
-    """Model, optimizer and whatever else has ``state_dict`` and ``load_state_dict``, the place in the data, and the random numbers.
+    """Model, optimizer and other parts with ``state_dict`` and ``load_state_dict``, the place in
+    the data, and the random numbers.
 
-    The first rank writes the parts, which all ranks hold alike (as data-parallel training does), into ``state.pt``; every rank writes its own
-    random numbers and place in the data into ``rank-N.pt``. Sharded models are for :mod:`holdfast.dcp`.
+    Rank 0 writes the parts into ``state.pt``; all ranks hold the same parts, as in data-parallel
+    training. Every rank writes its own random numbers and place in the data into ``rank-N.pt``. For
+    sharded models use :mod:`holdfast.dcp`.
     """
 
     def __init__(self, *, loader: Optional[Iterable[Any]] = None, **parts: Any) -> None:
         for name, part in parts.items():
             if not callable(getattr(part, "state_dict", None)) or not callable(getattr(part, "load_state_dict", None)):
-                raise TypeError(f"{name}, a {type(part).__name__}, has no state_dict and load_state_dict, and so nothing to be saved or loaded")
+                raise TypeError(f"{name}, a {type(part).__name__}, has no state_dict and load_state_dict, so it cannot be saved or loaded")
         self._parts: Dict[str, Any] = {name: _without_wrapper(part) for name, part in parts.items()}
         self.loader = loader if loader is None or isinstance(loader, Batches) else Batches(loader)
-        """The loader, as :class:`Batches`: iterate over this one, one epoch at a time, or over :meth:`batches`."""
+        """The loader, as :class:`Batches`. Iterate over this one, one epoch at a time, or over
+        :meth:`batches`."""
         self._staging: Optional[Staging] = None
         self._is_looked_at = False
         self._is_got_ready = False
         self._is_in_background = False
         self._saving: Optional["Future[None]"] = None
-        # One thread for all saves: starting one holds up whoever starts it.
+        # One thread for all saves, because starting a thread delays the trainer.
         self._worker: Optional[ThreadPoolExecutor] = None
         for part in self._parts.values():
             hook(part, "register_step_post_hook", self._after_step)
@@ -78,16 +85,23 @@ class State:
     def save(self, folder: Path) -> None:
         """Writes everything into the folder; every rank calls it."""
         if not self._is_in_background:
-            # Whoever saves like this has no use for memory that is kept for the other way.
+            # This way of saving needs none of the memory that is kept for background saves.
             self._is_looked_at = True
             self._stop_staging()
         save_parts(Path(folder) / _SHARED, self._parts)
         save_place(Path(folder), self._loaders())
 
-    def async_save(self, run: Run, step: int) -> None:
-        """Saves this step; every rank calls it. A state on a CUDA device is handed over in the background, any other before this returns.
+    def _final_save(self, folder: Path) -> None:
+        """Writes the state after the last step; see :meth:`Run.finish`."""
+        self.wait()
+        self.save(folder)
 
-        One save at a time: the next one waits for this one. An error in the background costs the save and is logged.
+    def async_save(self, run: Run, step: int) -> None:
+        """Saves this step; every rank calls it. A state on a CUDA device is handed over in the
+        background, any other before this returns.
+
+        Saves run one at a time: the next one waits for this one. An error in the background costs
+        the save and is logged.
         """
         self.wait()
         self._is_in_background = True
@@ -112,13 +126,13 @@ class State:
             self._deliver(taken, own, block, folder)
 
     def wait(self) -> None:
-        """Returns when nothing is being saved in the background any more."""
+        """Returns when no background save is running any more."""
         saving, self._saving = self._saving, None
         if saving is not None:
             saving.exception()
 
     def load(self, folder: Path) -> None:
-        """Sets everything to where it was; every rank calls it."""
+        """Restores everything; every rank calls it."""
         load_parts(Path(folder) / _SHARED, self._parts)
         load_place(Path(folder), self._loaders())
 
@@ -126,7 +140,8 @@ class State:
         return {} if self.loader is None else {"loader": self.loader}
 
     def _walk(self) -> Tuple[Dict[str, Any], Optional[Walk]]:
-        """The states of all parts; on a device they are being copied already, or may be. None: they are to be written at once."""
+        """The states of all parts, and a walk through them if they can be saved in the background.
+        None instead of the walk: write them at once."""
         walk = self._begin_walk()
         states: Dict[str, Any] = {}
         for name, part in self._parts.items():
@@ -154,14 +169,15 @@ class State:
         return None
 
     def _take(self, states: Dict[str, Any], walk: Walk, is_given: bool) -> Optional[Taken]:
-        """The state as it is now, to be delivered later; None: it is to be written at once."""
+        """The state as it is now, to be delivered later; None: write it at once."""
         with self._at_the_cost_of_time():
             return None if self._staging is None else self._staging.take(states, walk, is_given)
         return None
 
     @contextlib.contextmanager
     def _at_the_cost_of_time(self) -> Iterator[None]:
-        """What goes wrong in the block costs neither the save nor the training."""
+        """An error in the block costs neither the save nor the training, only the speed of the
+        save."""
         try:
             yield
         except Unsuited as error:
@@ -172,7 +188,7 @@ class State:
             self._stop_staging()
 
     def _deliver(self, taken: Taken, own: Dict[str, Any], block: SaveBlock, folder: Optional[Path]) -> None:
-        """In the background; where no thread is to be had for it, at once."""
+        """Delivers in the background, or at once if no thread can be started."""
         try:
             block.in_background()
             self._worker = self._worker or ThreadPoolExecutor(1, "holdfast-save")
@@ -192,10 +208,11 @@ class State:
             if staging is not None:
                 staging.close()
         except Exception:
-            log.exception("memory that was set aside for saves could not be given back")
+            log.exception("the memory that was reserved for saves could not be released")
 
     def _look_at(self, states: Dict[str, Any]) -> None:
-        """Where the state lies, the first time that one is there: what is needed for its saves is got ready meanwhile."""
+        """Finds the device of the state, the first time, and starts to prepare what its saves
+        need."""
         if self._is_looked_at:
             return
         self._is_looked_at = True
@@ -206,7 +223,8 @@ class State:
         self._staging.prepare(run, states)
 
     def _after_step(self, optimizer: Any, *_: Any) -> None:
-        """After the first step an optimizer has its state; looked at once, since putting a state together may take long."""
+        """Prepares after the optimizer's first step, when it has its state. Only once, because
+        collecting the state may take long."""
         if self._is_got_ready or self._is_looked_at or current() is None:
             return
         self._is_got_ready = True
@@ -217,9 +235,9 @@ class State:
             if self._staging is not None:
                 self._staging.saw_step(optimizer)
         except Exception:
-            # The first save meets it again, and says it.
+            # The first save meets the same error and reports it.
             self._is_looked_at = False
-            log.debug("what saves need could not be got ready", exc_info=True)
+            log.debug("the resources for saves could not be prepared", exc_info=True)
 
 
 def _deliver(taken: Taken, own: Dict[str, Any], block: SaveBlock, given: Optional[Path]) -> None:
@@ -230,7 +248,8 @@ def _deliver(taken: Taken, own: Dict[str, Any], block: SaveBlock, given: Optiona
         if folder is None:
             return taken.cancel()
         taken.deliver(folder / _SHARED, block.is_staged)
-        # Elsewhere than in memory nothing is linked; then the next one will be, if this one could have been.
+        # Files are linked in memory only. Elsewhere, report whether this one could have been: then
+        # the next one will be.
         block.tell_linked(taken.is_linked if block.is_staged else taken.is_linkable)
         save(own, folder / _own_file())
     except BaseException as error:
@@ -253,14 +272,15 @@ def _states_of(parts: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def save_parts(path: Path, parts: Dict[str, Any]) -> None:
-    """What all ranks hold alike, written by the first; all of them look at it, so that what is refused is refused by all."""
+    """Writes on rank 0 what all ranks hold. Every rank checks the parts, so that all ranks refuse
+    the same ones."""
     states = _states_of(parts)
     if place().rank == 0:
         save(states, path)
 
 
 def load_parts(path: Path, parts: Dict[str, Any]) -> None:
-    """The other way, in every rank."""
+    """Loads on every rank what :func:`save_parts` wrote."""
     states = load(path)
     missing = sorted(set(parts) - set(states))
     if missing:
@@ -270,7 +290,7 @@ def load_parts(path: Path, parts: Dict[str, Any]) -> None:
 
 
 def save_place(folder: Path, loaders: Dict[str, Batches]) -> None:
-    """What is this rank's alone: its random numbers and its place in the data."""
+    """Writes what belongs to this rank alone: its random numbers and its place in the data."""
     save(_own_state(loaders), folder / _own_file())
 
 
@@ -284,14 +304,15 @@ def _own_file() -> str:
 
 
 def load_place(folder: Path, loaders: Dict[str, Batches]) -> None:
-    """The other way; a run that goes on with another number of ranks gets other random numbers, and is told so."""
+    """Loads what :func:`save_place` wrote. With another number of ranks it keeps new random
+    numbers, and warns."""
     here = place()
     path = folder / _own_file()
     first = folder / "rank-0.pt"
     own = load(path if path.exists() else first)
     if own["world"] != here.world:
         log.warning(
-            "the checkpoint was saved by %d ranks, and there are %d now: random numbers begin anew, and so does the epoch", own["world"], here.world
+            "the checkpoint was saved by %d ranks, and there are %d now: the random state and the epoch start anew", own["world"], here.world
         )
         return
     for name, loader in loaders.items():
@@ -301,5 +322,6 @@ def load_place(folder: Path, loaders: Dict[str, Batches]) -> None:
 
 
 def _without_wrapper(part: Any) -> Any:
-    """The weights of a data-parallel model without its wrapper, so that the file fits also a run without one."""
+    """The weights of a data-parallel model without its wrapper, so that a run without one can load
+    the file."""
     return part.module if isinstance(part, torch.nn.parallel.DistributedDataParallel) else part

@@ -1,7 +1,9 @@
-"""The Hugging Face Trainer under Holdfast, in one line: ``holdfast.transformers.train(trainer)`` instead of ``trainer.train()``.
+"""The Hugging Face Trainer under Holdfast, in one line: ``holdfast.transformers.train(trainer)``
+instead of ``trainer.train()``.
 
-Saves are made when they are due (cadence, notice), by the Trainer itself and in its own format, after the evaluation of the step if there is
-one. The Trainer's own ``save_strategy`` goes on as it is told; ``save_strategy="no"`` saves twice the work.
+When a save is due (cadence, notice), the Trainer itself makes it, in its own format, after the
+step's evaluation if there is one. The Trainer's own ``save_strategy`` also still applies;
+``save_strategy="no"`` avoids double saves.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ __all__ = ["HoldfastCallback", "train"]
 def train(trainer: Trainer, *, finish: bool = False, **options: Any) -> Any:
     """``trainer.train(**options)``, resumed from the last good checkpoint when there is one.
 
-    An ordinary exit with 0 says that the run is finished. With ``finish=True`` it is as soon as all its steps are made, whatever becomes of what the
-    script does after that, as an export.
+    An ordinary exit with 0 finishes the run. With ``finish=True`` the run is finished as soon as
+    all its steps are done, whatever happens to the rest of the script, such as an export.
     """
     callback = HoldfastCallback(trainer, finish=finish)
     last_good = callback.last_good()
@@ -38,7 +40,7 @@ def train(trainer: Trainer, *, finish: bool = False, **options: Any) -> Any:
 
 
 class HoldfastCallback(TrainerCallback):
-    """What :func:`train` uses: it tells the supervisor every step, and has the Trainer save when a save is due."""
+    """Used by :func:`train`: reports every step, and has the Trainer save when a save is due."""
 
     def __init__(self, trainer: Trainer, *, run: Optional[Run] = None, finish: bool = False) -> None:
         self.run = attach() if run is None else run
@@ -52,12 +54,12 @@ class HoldfastCallback(TrainerCallback):
         trainer.add_callback(self)
 
     def detach(self) -> None:
-        """The Trainer is as it was before."""
+        """Restores the Trainer as it was before."""
         self._trainer._maybe_log_save_evaluate = self._end_step
         self._trainer.remove_callback(self)
 
     def last_good(self) -> Optional[Path]:
-        """What ``trainer.train(resume_from_checkpoint=…)`` has to be given; None for a fresh start."""
+        """The value for ``trainer.train(resume_from_checkpoint=…)``; None for a fresh start."""
         found: List[Path] = []
         self.run.resume(lambda folder: found.append(_inside(folder)))
         return found[0] if found else None
@@ -75,12 +77,14 @@ class HoldfastCallback(TrainerCallback):
         self._busy.close()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        # Whoever stopped it earlier has their reasons, and one of them is a notice: an exit with 0 will tell them apart.
+        # The training may have stopped early for many reasons, one of them a notice. An exit with 0
+        # will tell them apart.
         if self._finish and state.global_step >= state.max_steps:
             self.run.finish()
 
     def _end_step_and_save(self, *args: Any, **options: Any) -> None:
-        """In the place of what the Trainer does after a step, its evaluation and its own save among it: our save comes last, whatever they decide."""
+        """Replaces what the Trainer does after a step, including its evaluation and its own save.
+        Our save comes last."""
         self._end_step(*args, **options)
         if not self._due:
             return
@@ -91,9 +95,10 @@ class HoldfastCallback(TrainerCallback):
 
     @contextlib.contextmanager
     def _into(self, folder: Path) -> Iterator[None]:
-        """The Trainer saves there, and takes it neither for a checkpoint of its own that may be rotated or pushed, nor for its best one."""
+        """Makes the Trainer save there. It treats this neither as its own checkpoint, to rotate or
+        push, nor as its best one."""
         trainer, args = self._trainer, self._trainer.args
-        # Of the model alone nothing could be resumed.
+        # A run could not resume from the model alone.
         changes = {"save_strategy": "no", "save_total_limit": None, "push_to_hub": False, "save_only_model": False}
         before = {name: getattr(args, name) for name in changes if hasattr(args, name)}
         changes["save_strategy"] = type(before["save_strategy"])("no")
@@ -109,6 +114,6 @@ class HoldfastCallback(TrainerCallback):
 
 
 def _inside(folder: Path) -> Path:
-    """The Trainer makes a folder of its own inside the one it is given."""
+    """The Trainer makes a folder of its own inside the given one."""
     found = sorted(folder.glob(f"{PREFIX_CHECKPOINT_DIR}-*"))
     return found[-1] if found else folder

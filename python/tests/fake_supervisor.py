@@ -1,4 +1,5 @@
-"""The other end of the socket, for tests: answers as it is told and keeps what it heard."""
+"""The other end of the socket, for tests: answers as it is configured and keeps every message that
+it received."""
 
 import json
 import os
@@ -16,7 +17,7 @@ import holdfast
 class FakeSupervisor:
     def __init__(self, resume=None, every_steps=None, protocol="holdfast.sdk/1"):
         self.folder = tempfile.mkdtemp(prefix="holdfast-sdk-")
-        # At the latest when the process ends: a test may have handed out folders in it.
+        # Clean up when the process ends at the latest: a test may have handed out folders in it.
         weakref.finalize(self, shutil.rmtree, self.folder, True)
         self.path = os.path.join(self.folder, "sdk")
         self.heard = queue.Queue()
@@ -49,7 +50,7 @@ class FakeSupervisor:
         self._peer.sendall(data)
 
     def expect(self, kind):
-        """The next message of this type; others before it are passed over."""
+        """The next message of this type; skips other messages before it."""
         while True:
             message = self.heard.get(timeout=10)
             if message["type"] == kind:
@@ -59,7 +60,7 @@ class FakeSupervisor:
         self._peer.shutdown(socket.SHUT_RDWR)
 
     def vanish(self):
-        # First of all for whoever waits in accept: a close alone would let it take one more peer.
+        # Shut down before the close: a close alone would let a pending accept take one more peer.
         self._listener.shutdown(socket.SHUT_RDWR)
         self.hang_up()
         self._peer.close()
@@ -72,7 +73,7 @@ class FakeSupervisor:
         return {"type": "folder", "step": message["step"], "save": str(self._saves), "path": path, "mark": path + ".mark"}
 
     def _serve(self):
-        """One peer after the other."""
+        """Serves one peer after the other."""
         while True:
             try:
                 self._peer, _ = self._listener.accept()
@@ -106,15 +107,17 @@ def attach(supervisor, **more):
 
 
 def await_loss(run):
-    """Returns when the thread that reads has told that the supervisor is gone; the run is detached a moment before."""
+    """Returns when the reading thread has logged that the supervisor is gone; the run is detached a
+    moment earlier."""
     until = time.monotonic() + 30
-    while not run._connection._has_ended:
+    while not run._supervisor.connection._has_ended:
         assert time.monotonic() < until, "nobody has noticed"
         time.sleep(0.001)
 
 
 def hear(run, supervisor):
-    """Returns when everything that the supervisor has said so far was heard, on the thread that reads."""
+    """Returns when the reading thread has handled everything that the supervisor has said so
+    far."""
     mark = (run.last_sealed or 0) + 1_000_000
     supervisor.say({"type": "sealed", "save": "mark", "step": mark, "path": "/"})
     until = time.monotonic() + 30

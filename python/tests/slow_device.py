@@ -1,4 +1,5 @@
-"""A device for tests where there is none: its memory is the host's, its copies are real, and they are made by a thread that can be kept waiting."""
+"""A device for tests on machines without one. Its memory is the host's, its copies are real, and
+the thread that makes them can be held up."""
 
 import math
 import queue
@@ -8,7 +9,8 @@ import torch
 
 
 class SlowDevice:
-    """Everything with more than one element lies on it. ``room`` is how much of its memory is free, ``locks`` how many bytes may be locked."""
+    """Every tensor with more than one element lies on it. ``room`` is how much of its memory is
+    free, ``locks`` how many bytes may be locked."""
 
     def __init__(self, room=1 << 40, locks=1 << 40):
         self.room = room
@@ -22,12 +24,13 @@ class SlowDevice:
         threading.Thread(target=self._copy, daemon=True).start()
 
     def pause(self):
-        """What is to be copied beside the training waits from now on."""
+        """Holds up all copies beside the training from now on."""
         with self._turn:
             self._turns = 0
 
     def let(self, count):
-        """So many of what waits are copied, each all that was queued at once."""
+        """Lets this many of the waiting copies run; one of them is everything that was queued at
+        once."""
         with self._turn:
             self._turns += count
             self._turn.notify()
@@ -36,7 +39,7 @@ class SlowDevice:
         self.let(math.inf)
 
     def work_beside(self):
-        """Its threads do not get into each other's way."""
+        """Its threads exclude each other."""
 
     def is_capturing(self):
         return self.captures
@@ -52,7 +55,7 @@ class SlowDevice:
             to.copy_(source)
 
     def let_go(self, memory):
-        """Its copies are over when they are made."""
+        """Copies that are over as soon as they are made."""
 
     def fork(self):
         event = threading.Event()

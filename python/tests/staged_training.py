@@ -1,4 +1,4 @@
-"""A small training whose state is saved through a device, for tests of how it gets there."""
+"""A small training that saves its state through a device, for tests of staging."""
 
 import os
 import unittest
@@ -16,7 +16,8 @@ except ImportError as error:
 
 
 class Training:
-    """A model with running statistics, its optimizer, and a supervisor that keeps what is handed over until it is told to let it go."""
+    """A model with running statistics, its optimizer, and a supervisor that keeps handed-over saves
+    until it may release them."""
 
     def __init__(self, test, device, reserved="the folder beside the saves", width=300):
         torch.manual_seed(7)
@@ -37,7 +38,7 @@ class Training:
         self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, 3, 0.5)
         self.state = holdfast.torch.State(model=self.model, optimizer=self.optimizer, scheduler=self.scheduler)
         self.train()
-        # Everything that is got ready after the first step is ready.
+        # Wait until everything that is prepared after the first step is ready.
         if self.state._staging is not None:
             self.state._staging.wait()
 
@@ -68,7 +69,7 @@ def copy_of(value):
 
 
 def differences(one, other, name="state"):
-    """Where two states are not the same."""
+    """The paths at which two states differ."""
     if isinstance(one, torch.Tensor):
         return [] if torch.equal(one, other) and one.dtype == other.dtype else [name]
     if isinstance(one, dict):

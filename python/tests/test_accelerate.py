@@ -1,4 +1,5 @@
-"""Two real processes over torch.distributed with a gradient scaler, as mixed precision has: Accelerate has each of them write it under the same name."""
+"""Two real processes over torch.distributed with a gradient scaler, as in mixed precision.
+Accelerate has each of them write the scaler under the same name."""
 
 import datetime
 import json
@@ -27,7 +28,8 @@ HANG_SECONDS = 300
 
 
 def save(rank, port, folder):
-    """Prints, for each way to save, the files that the rank has named and those that it has made, in a folder of its own."""
+    """For each way to save, prints the files that the rank has named and those that it has made, in
+    a folder of its own."""
     bound = datetime.timedelta(seconds=HANG_SECONDS)
     store = dist.TCPStore("127.0.0.1", port, None, False, bound)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=WORLD, timeout=bound)
@@ -50,7 +52,7 @@ def save(rank, port, folder):
 
 
 class Scaled(unittest.TestCase):
-    def test_the_scaler_that_all_ranks_hold_alike_is_no_mixture(self):
+    def test_a_scaler_that_all_ranks_hold_does_not_count_as_a_mixture(self):
         with tempfile.TemporaryDirectory(prefix="holdfast-sdk-") as folder:
             (state, bare), (others_state, others_bare) = self.save(folder)
         for (named, made), (others_named, others_made) in ((state, others_state), (bare, others_bare)):

@@ -12,7 +12,8 @@ MS = 1_000_000
 
 
 class Wire:
-    """What a real channel is between processes, between threads: each rank's numbers meet those of the others."""
+    """Connects threads as a real channel connects processes: each rank's numbers meet those of the
+    other ranks."""
 
     def __init__(self, world):
         self.world = world
@@ -48,7 +49,7 @@ class WireChannel(Channel):
 
 
 class Clock:
-    """Nanoseconds, as they are told."""
+    """A clock that returns the nanoseconds it is given."""
 
     def __init__(self):
         self.now = 0
@@ -58,7 +59,7 @@ class Clock:
 
 
 class Costly(WireChannel):
-    """Takes some of the clock's time, as a real one does."""
+    """A channel that takes some of the clock's time, as a real one does."""
 
     def __init__(self, wire, rank, clock, cost):
         super().__init__(wire, rank)
@@ -70,7 +71,8 @@ class Costly(WireChannel):
 
 
 def train(world, steps, wants, step_ns=10 * MS, cost_ns=MS // 4):
-    """The steps at which each of the ranks was told to save, and the agreements; ``wants`` says from which step on a rank is asked."""
+    """The steps at which each rank was told to save, and the agreements. ``wants`` gives the step
+    from which a rank is asked."""
     wire = Wire(world)
     due = [[] for _ in range(world)]
     agreements = [None] * world
@@ -95,7 +97,7 @@ def train(world, steps, wants, step_ns=10 * MS, cost_ns=MS // 4):
 
 
 class Ranks(unittest.TestCase):
-    def test_all_save_the_same_step_when_one_of_them_is_asked(self):
+    def test_all_ranks_save_the_same_step_when_one_of_them_is_asked(self):
         for asked in (0, 1, 137, 900):
             due, agreements = train(3, 2000, {1: asked})
             self.assertEqual(len(due[0]), 1)
@@ -103,10 +105,10 @@ class Ranks(unittest.TestCase):
             self.assertGreater(due[0][0], asked)
             self.assertLessEqual(due[0][0] - asked, 2 * agreements[0].every)
 
-    def test_nobody_saves_when_nobody_is_asked(self):
+    def test_no_rank_saves_when_none_is_asked(self):
         self.assertEqual(train(2, 1000, {})[0], [[], []])
 
-    def test_agreeing_costs_at_most_a_thousandth_of_the_time(self):
+    def test_agreeing_costs_at_most_a_thousandth_of_the_training_time(self):
         for step_ms, cost_us in ((10, 250), (1, 250), (400, 250), (10, 20)):
             _, agreements = train(2, 6000, {}, step_ns=step_ms * MS, cost_ns=cost_us * 1000)
             every = agreements[0].every
@@ -114,11 +116,11 @@ class Ranks(unittest.TestCase):
             self.assertLessEqual(cost_us / (every * step_ms * 1000), 0.0005 * 1.02)
             self.assertLessEqual(agreements[0].within_ms, 2 * 5000)
 
-    def test_whoever_is_told_to_end_is_heard_in_time_however_much_it_costs(self):
+    def test_a_notice_is_heard_in_time_however_costly_an_agreement_is(self):
         _, agreements = train(2, 500, {}, step_ns=1000 * MS, cost_ns=3000 * MS)
         self.assertLessEqual(agreements[0].within_ms, 10_000)
 
-    def test_ranks_that_count_differently_do_not_agree_on_a_wrong_step(self):
+    def test_ranks_that_count_their_steps_differently_agree_on_no_step(self):
         wire = Wire(2)
         one, other = (Agreement(WireChannel(wire, rank), Clock()) for rank in (0, 1))
         one.is_due(0, False)
@@ -126,7 +128,7 @@ class Ranks(unittest.TestCase):
         with self.assertRaisesRegex(Broken, "count their steps differently"):
             one.is_due(1, False)
 
-    def test_a_rank_that_does_not_come_is_waited_for_no_longer_than_the_channel_does(self):
+    def test_an_agreement_waits_for_a_missing_rank_no_longer_than_the_channel_does(self):
         class Alone(WireChannel):
             def largest(self):
                 raise Broken("a rank did not come")
@@ -136,7 +138,7 @@ class Ranks(unittest.TestCase):
         with self.assertRaises(Broken):
             agreement.is_due(1, True)
 
-    def test_a_resume_is_the_same_for_all_or_it_is_none(self):
+    def test_all_ranks_resume_from_the_same_checkpoint_or_none_does(self):
         for held, same in (
             ([Held("r", 7, "a"), Held("r", 7, "a")], True),
             ([Held("r", None, ""), Held("r", None, "")], True),
@@ -160,7 +162,7 @@ class Ranks(unittest.TestCase):
 
 
 class Echo(Channel):
-    """A world whose other rank says what it is told to say."""
+    """A world of two ranks, in which the other rank answers as configured."""
 
     def __init__(self, want=0, broken_at=None, held=None):
         self.want, self.broken_at, self.held, self.calls = want, broken_at, held, 0
@@ -175,7 +177,7 @@ class Echo(Channel):
         return [max(self.sent[0], self.want), *self.sent[1:]]
 
     def gather(self, values):
-        # A rank that holds something is asked for it with as many numbers as it has.
+        # A rank that holds a checkpoint is asked for it with as many numbers as it has.
         return [list(values), self.held if self.held and len(self.held) == len(values) else list(values)]
 
     def is_unanimous(self, place, given):
@@ -191,13 +193,13 @@ class Attached(unittest.TestCase):
             run.step(start)
         return supervisor, run
 
-    def test_a_save_that_another_rank_was_asked_for_is_due_here_too(self):
+    def test_a_save_that_another_rank_was_asked_for_is_due_on_this_rank_too(self):
         supervisor, run = self.attach(Echo(want=1))
         self.assertEqual(supervisor.expect("agrees")["withinMs"], 0)
         step = next(step for step in range(1, 100) if run.step(step))
         self.assertEqual(supervisor.expect("begin")["step"], step)
 
-    def test_ranks_that_have_finished_say_that_they_agree_no_more(self):
+    def test_finished_ranks_report_that_they_no_longer_agree(self):
         channel = Echo()
         channel.close = lambda: None
         supervisor, run = self.attach(channel)
@@ -206,7 +208,7 @@ class Attached(unittest.TestCase):
         while (told := supervisor.expect("agrees")["withinMs"]) is not None:
             self.assertGreaterEqual(told, 0)
 
-    def test_ranks_that_cannot_agree_any_more_say_so_and_wait_to_be_told_a_step(self):
+    def test_ranks_that_can_no_longer_agree_report_it_and_wait_for_a_named_step(self):
         supervisor, run = self.attach(Echo(broken_at=1))
         self.assertEqual(supervisor.expect("agrees")["withinMs"], 0)
         with self.assertLogs("holdfast", "WARNING"):
@@ -216,19 +218,19 @@ class Attached(unittest.TestCase):
         hear(run, supervisor)
         self.assertEqual(next(step for step in range(2, 6000) if run.step(step)), 5000)
 
-    def test_a_step_that_is_named_as_soon_as_they_cannot_agree_is_kept(self):
+    def test_a_step_that_is_named_as_soon_as_ranks_cannot_agree_is_kept(self):
         _, run = self.attach(Echo(broken_at=1))
-        tell = run._connection.offer
+        tell = run._supervisor.connection.offer
 
         def offer(message):
             tell(message)
             if message["type"] == "agrees":
                 run._on_push({"type": "save", "why": "notice", "at": 50})
 
-        run._connection.offer = offer
+        run._supervisor.connection.offer = offer
         with self.assertLogs("holdfast", "WARNING"):
             self.assertEqual(next(step for step in range(1, 100) if run.step(step)), 50)
 
-    def test_different_checkpoints_are_not_resumed_from(self):
+    def test_ranks_do_not_resume_from_different_checkpoints(self):
         with self.assertRaisesRegex(ResumeDisagreement, "step 7"):
             self.attach(Echo(held=[1, 9, 1]), resume={"path": "/run/step-7", "step": 7, "save": "a"})

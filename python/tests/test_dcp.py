@@ -14,7 +14,7 @@ from fake_supervisor import FakeSupervisor
 
 
 class Sharded:
-    """Has what a sharded tensor has."""
+    """Has the attributes of a sharded tensor."""
 
     def state_dict(self):
         tensor = torch.zeros(2)
@@ -65,19 +65,19 @@ class Parts(unittest.TestCase):
         self.assertEqual(values(others), values(parts))
         self.assertEqual(again.weight.tolist(), model.weight.tolist())
 
-    def test_they_come_back_as_they_were_also_into_fresh_ones(self):
+    def test_parts_are_restored_even_into_fresh_ones(self):
         self.comes_back(lambda state: state.save(self.run_, 1))
 
-    def test_they_come_back_after_a_save_in_the_background(self):
+    def test_parts_are_restored_after_a_background_save(self):
         self.comes_back(lambda state: state.async_save(self.run_, 1))
 
-    def test_a_sharded_one_is_refused_by_its_name(self):
+    def test_a_sharded_part_is_refused_by_name(self):
         model = torch.nn.Linear(3, 1)
         with self.assertRaisesRegex(TypeError, r"critic\['weights'\]\[0\] is sharded"):
             holdfast.dcp.State(model, critic=Sharded()).save(self.run_, 1)
         self.assertIn("sharded", self.supervisor.expect("failed")["reason"])
 
-    def test_a_checkpoint_without_a_part_says_what_it_has(self):
+    def test_loading_a_missing_part_names_the_parts_that_exist(self):
         model, _, parts, state = make()
         state.save(self.run_, 1)
         with self.assertRaisesRegex(KeyError, "no teacher: it holds critic, mean, other, steps"):

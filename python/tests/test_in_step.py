@@ -1,4 +1,5 @@
-"""Ranks whose supervisors fail one of them, at each moment at which one can: they do the same all the same."""
+"""Two ranks, one of whose supervisors fails at each possible moment: both ranks still do the
+same."""
 
 import contextlib
 import logging
@@ -10,9 +11,10 @@ from unittest import mock
 
 import holdfast
 from fake_supervisor import FakeSupervisor, await_loss
-from holdfast import _ballot, _distributed, _run
+from holdfast import _ballot, _distributed, _due_save
 from holdfast._agreement import Broken
 from holdfast._ballot import Given
+from holdfast._supervisor import Supervisor
 from test_agreement import Wire, WireChannel
 
 WORLD = 2
@@ -20,7 +22,7 @@ REFUSED = {"type": "refused", "code": "SAVE_INCOMPLETE", "reason": "the first no
 
 
 class MemoryStore:
-    """What torch's store promises, between threads."""
+    """Keeps the promises of torch's store, between threads."""
 
     def __init__(self):
         self.values = {}
@@ -56,21 +58,21 @@ class Voting(WireChannel):
 
 
 class Parting(Voting):
-    """Loses the others at the first agreement, as after a time-out."""
+    """Loses the other ranks at the first agreement, as after a time-out."""
 
     def largest(self):
         raise Broken("connection reset")
 
 
 class Cut(Voting):
-    """Reaches nobody when it comes to a save."""
+    """Cannot reach the other ranks when it comes to a save."""
 
     def is_unanimous(self, place, given):
         raise Broken("connection refused")
 
 
 def on_each(world, act):
-    """What ``act(rank)`` returns on a thread for each rank; its error is the test's."""
+    """What ``act(rank)`` returns on one thread per rank; an error of a thread fails the test."""
     results, errors = [None] * world, []
 
     def main(rank):
@@ -90,7 +92,8 @@ def on_each(world, act):
 
 
 class Ranks(unittest.TestCase):
-    """Two ranks, each with a supervisor of its own, as on two nodes; the second supervisor is the one that fails."""
+    """Two ranks with a supervisor each, as on two nodes; the second supervisor is the one that
+    fails."""
 
     def setUp(self):
         self.gather(Voting, (10, 10))
@@ -110,7 +113,8 @@ class Ranks(unittest.TestCase):
         return holdfast.attach(self.supervisors[rank].env(RANK=str(rank), WORLD_SIZE=str(WORLD)))
 
     def train(self, steps, at=None):
-        """The steps at which each rank has saved, and for each whether its folder is one that is kept; ``at(rank, step)`` comes before each step."""
+        """The steps at which each rank has saved, and whether the folder of each save is kept.
+        ``at(rank, step)`` is called before each step."""
 
         def main(rank):
             run, saves = self.attach(rank), []
@@ -126,7 +130,7 @@ class Ranks(unittest.TestCase):
         return on_each(WORLD, main)
 
     def gave_back(self, rank):
-        """The saves that this rank has said of that they come to nothing, and those that it has handed over."""
+        """The saves that this rank has reported as failed, and those that it has handed over."""
         told = {"failed": [], "saved": []}
         with contextlib.suppress(Exception):
             while True:
@@ -134,53 +138,53 @@ class Ranks(unittest.TestCase):
                 told.get(message["type"], []).append(message.get("save"))
         return told["failed"], told["saved"]
 
-    def test_all_save_when_all_were_given_a_folder(self):
+    def test_all_ranks_save_when_all_were_given_a_folder(self):
         self.assertEqual(self.train(25), [[(10, True), (20, True)]] * WORLD)
 
-    def test_nothing_is_left_between_ranks_that_have_finished_but_what_may_still_be_on_its_way(self):
+    def test_finished_ranks_close_their_channel_unless_a_message_is_still_under_way(self):
         for channel, is_closed in ((Voting, True), (Parting, False)):
             self.gather(channel, (10, 10))
             self.train(1)
             self.assertEqual([one.is_closed for one in self.channels], [is_closed] * WORLD)
 
-    def test_none_saves_when_a_supervisor_dies_before_it_answers(self):
+    def test_no_rank_saves_when_a_supervisor_dies_before_it_answers(self):
         supervisor = self.supervisors[1]
         supervisor.answers["begin"] = lambda _: supervisor.vanish()
         self.assertEqual(self.train(25), [[], []])
         self.assertEqual(self.gave_back(0), (["1", "2"], []))
 
-    def test_none_saves_when_a_supervisor_refuses(self):
+    def test_no_rank_saves_when_a_supervisor_refuses(self):
         give = self.supervisors[1].answers["begin"]
         self.supervisors[1].answers["begin"] = lambda message: give(message) if message["step"] > 10 else {**REFUSED, "step": message["step"]}
-        # Of one shared run: what is opened has the same name for all.
+        # In one shared run, a save has the same name for all ranks.
         self.supervisors[1]._saves = 1
         self.assertEqual(self.train(25), [[(20, True)]] * WORLD)
         self.assertEqual(self.gave_back(0), (["1"], ["2"]))
 
-    def test_none_saves_when_a_supervisor_is_gone_before_the_save(self):
+    def test_no_rank_saves_when_a_supervisor_is_gone_before_the_save(self):
         def at(rank, step, run):
             if rank == 1 and step == 15:
                 self.supervisors[1].vanish()
 
         self.assertEqual(self.train(25, at), [[(10, True)]] * WORLD)
 
-    def test_none_saves_when_one_could_not_attach(self):
+    def test_no_rank_saves_when_one_could_not_attach(self):
         os.unlink(self.supervisors[1].path)
         self.assertEqual(self.train(25), [[], []])
         self.assertEqual(self.gave_back(0), (["1", "2"], []))
 
-    def test_none_saves_into_the_folders_of_two_saves(self):
+    def test_no_rank_saves_when_the_folders_belong_to_two_saves(self):
         self.supervisors[1]._saves = 7
         self.assertEqual(self.train(15), [[], []])
         self.assertEqual([self.gave_back(rank) for rank in range(WORLD)], [(["1"], []), (["8"], [])])
 
-    def test_nodes_that_have_a_run_each_have_a_save_each(self):
+    def test_nodes_with_a_run_each_have_a_save_each(self):
         welcome = self.supervisors[1].answers["hello"]
         self.supervisors[1].answers["hello"] = lambda message: {**welcome(message), "run": "of another node"}
         self.supervisors[1]._saves = 7
         self.assertEqual(self.train(15), [[(10, True)]] * WORLD)
 
-    def test_a_supervisor_that_dies_after_the_folders_are_given_parts_nobody(self):
+    def test_a_supervisor_that_dies_after_granting_folders_does_not_separate_the_ranks(self):
         def main(rank):
             run, supervisor = self.attach(rank), self.supervisors[rank]
             run.step(9)
@@ -192,7 +196,7 @@ class Ranks(unittest.TestCase):
 
         self.assertEqual(on_each(WORLD, main), [(True, True)] * WORLD)
 
-    def test_a_save_that_the_trainer_itself_wants_is_kept_for_all_or_for_none(self):
+    def test_a_save_that_the_trainer_starts_itself_is_kept_on_all_ranks_or_on_none(self):
         def main(rank):
             run, kept = self.attach(rank), []
             for step in (1, 2, 2):
@@ -204,7 +208,7 @@ class Ranks(unittest.TestCase):
 
         self.assertEqual(on_each(WORLD, main), [[True, False, False]] * WORLD)
 
-    def test_a_rank_that_waits_for_its_folder_is_heard_of_meanwhile_and_all_save(self):
+    def test_a_rank_that_waits_for_its_folder_reports_meanwhile_and_all_ranks_save(self):
         store, give = self.channels[1].store, self.supervisors[1].answers["begin"]
 
         def seal_the_save_before_first(message):
@@ -213,10 +217,10 @@ class Ranks(unittest.TestCase):
             return give(message)
 
         self.supervisors[1].answers["begin"] = seal_the_save_before_first
-        with mock.patch.object(_run, "_COMING_SECONDS", 0.001):
+        with mock.patch.object(Supervisor, "COMING_SECONDS", 0.001):
             self.assertEqual(self.train(15), [[(10, True)]] * WORLD)
 
-    def test_a_rank_that_still_writes_the_save_before_is_heard_of_meanwhile(self):
+    def test_a_rank_that_still_writes_the_previous_save_reports_meanwhile(self):
         store, released = self.channels[1].store, threading.Event()
 
         def main(rank):
@@ -237,10 +241,10 @@ class Ranks(unittest.TestCase):
             released.set()
 
         threading.Thread(target=release, daemon=True).start()
-        with mock.patch.object(_run, "_COMING_SECONDS", 0.001), mock.patch.object(_run, "_LOOK_SECONDS", 0.001):
+        with mock.patch.object(Supervisor, "COMING_SECONDS", 0.001), mock.patch.object(_due_save, "_LOOK_SECONDS", 0.001):
             self.assertEqual(on_each(WORLD, main), [[True, True]] * WORLD)
 
-    def test_a_rank_that_attaches_again_stays_with_the_others_also_when_its_supervisor_is_gone(self):
+    def test_a_rank_that_attaches_again_stays_with_the_others_even_without_its_supervisor(self):
         def main(rank):
             run = self.attach(rank)
             run.step(0)
@@ -252,12 +256,12 @@ class Ranks(unittest.TestCase):
 
         self.assertEqual(on_each(WORLD, main), [(True, [])] * WORLD)
 
-    def test_a_cadence_that_one_of_them_was_not_told_is_kept_by_all(self):
+    def test_all_ranks_keep_the_smallest_cadence_that_any_of_them_was_given(self):
         for other in (None, 30):
             self.gather(Voting, (10, other))
             self.assertEqual(self.train(25), [[(10, True), (20, True)]] * WORLD)
 
-    def test_ranks_that_cannot_agree_on_steps_any_more_still_save_all_or_none(self):
+    def test_ranks_that_can_no_longer_agree_on_steps_still_save_all_or_none(self):
         self.gather(Parting, (10, 10))
         supervisor = self.supervisors[1]
         give = supervisor.answers["begin"]
@@ -275,15 +279,15 @@ class Ballots(unittest.TestCase):
         store = MemoryStore()
         return on_each(len(all_given), lambda rank: _ballot.is_unanimous(store, _ballot.Place("10/0", WORLD, within), all_given[rank]))
 
-    def test_a_rank_that_does_not_come_is_waited_for_no_longer_than_the_bound(self):
+    def test_ranks_wait_no_longer_than_the_bound_for_a_rank_that_does_not_come(self):
         self.assertEqual(self.vote([Given("r", "1")], within=0.0), [False])
 
-    def test_a_rank_that_is_heard_of_is_waited_for_however_long_it_takes(self):
+    def test_ranks_wait_for_a_rank_that_keeps_reporting_however_long_it_takes(self):
         store, place = MemoryStore(), _ballot.Place("10/0", WORLD, 60.0)
         now, waits = [0.0], [0]
 
         def sleep(seconds):
-            """Minutes in which the other is heard of, until it comes."""
+            """Simulated minutes in which the other rank reports until it comes."""
             now[0] += 50.0
             waits[0] += 1
             if waits[0] < 20:
@@ -295,7 +299,7 @@ class Ballots(unittest.TestCase):
             self.assertTrue(_ballot.is_unanimous(store, place, Given("r", "1")))
         self.assertEqual(waits[0], 20)
 
-    def test_a_rank_that_was_heard_of_and_is_not_any_more_is_waited_for_no_longer_than_the_bound(self):
+    def test_ranks_wait_no_longer_than_the_bound_for_a_rank_that_stopped_reporting(self):
         store, place = MemoryStore(), _ballot.Place("10/0", WORLD, 60.0)
         now = [0.0]
 
@@ -308,15 +312,15 @@ class Ballots(unittest.TestCase):
             self.assertFalse(_ballot.is_unanimous(store, place, Given("r", "1")))
         self.assertLessEqual(now[0], 100 + 2 * place.within)
 
-    def test_one_that_comes_when_the_others_have_given_up_does_not_save_either(self):
+    def test_a_rank_that_comes_after_the_others_gave_up_does_not_save_either(self):
         store = MemoryStore()
         for given in (Given("r", "1"), Given("r", "1")):
             self.assertFalse(_ballot.is_unanimous(store, _ballot.Place("10/0", WORLD, 0.0), given))
 
-    def test_nobody_waits_when_one_has_nothing(self):
+    def test_no_rank_waits_when_one_has_no_folder(self):
         self.assertEqual(self.vote([None, Given("r", "1")], within=1e9), [False, False])
 
-    def test_no_rank_without_a_folder_is_ever_told_to_save(self):
+    def test_a_rank_without_a_folder_is_never_told_to_save(self):
         store = MemoryStore()
         place = _ballot.Place("10/0", 1, 30.0)
         self.assertTrue(_ballot.is_unanimous(store, place, Given("r", "1")))

@@ -29,7 +29,7 @@ LENGTH = 7
 
 
 class Stream(IterableDataset):
-    """Nobody knows its length."""
+    """A stream of unknown length."""
 
     def __iter__(self):
         for index in range(LENGTH):
@@ -45,7 +45,7 @@ class Items(Dataset):
 
 
 class Model(LightningModule):
-    """Keeps what it saw, and what the random numbers were then."""
+    """Keeps the batches that it saw and the random numbers at each."""
 
     def __init__(self):
         super().__init__()
@@ -64,7 +64,7 @@ class Model(LightningModule):
 
 
 class Draws(Callback):
-    """Draws where a resumed run comes by once more."""
+    """Draws random numbers at a place that a resumed run passes once more."""
 
     def on_train_start(self, trainer, pl_module):
         torch.rand(())
@@ -76,7 +76,7 @@ class Lightning(unittest.TestCase):
         self.folder = folder.name
 
     def fit(self, dataset, resume=None, epochs=3, protocol="holdfast.sdk/1", **options):
-        """What a run sees that saves at every step; and its saves."""
+        """What a run sees that saves at every step, and its saves."""
         supervisor = FakeSupervisor(resume=resume, every_steps=1, protocol=protocol)
         torch.manual_seed(1 if resume is None else 99)
         model = Model()
@@ -100,13 +100,13 @@ class Lightning(unittest.TestCase):
             self.assertEqual(rest, whole[step:], f"interrupted after step {step} of {len(whole)}")
         return whole
 
-    def test_a_stream_whose_length_nobody_knows_goes_on_with_the_very_next_batch(self):
+    def test_a_stream_of_unknown_length_resumes_with_the_next_batch(self):
         self.assertEqual(len(self.same_after_every_interruption(Stream())), 12)
 
-    def test_a_stream_that_is_left_early_goes_on_with_the_very_next_batch(self):
+    def test_a_stream_that_is_left_early_resumes_with_the_next_batch(self):
         self.assertEqual(len(self.same_after_every_interruption(Stream(), limit_train_batches=3)), 9)
 
-    def test_an_epoch_that_lightning_begins_twice_before_it_trains_is_one_epoch(self):
+    def test_an_epoch_that_lightning_starts_twice_before_training_is_one_epoch(self):
         fetcher = _PrefetchDataFetcher()
         loader = _Loader(DataLoader(Stream(), batch_size=2), SimpleNamespace(_data_fetcher=fetcher))
         fetcher.setup(CombinedLoader(loader))
@@ -119,10 +119,10 @@ class Lightning(unittest.TestCase):
             places.append((loader.state()["epoch"], loader.state()["position"]))
         self.assertEqual(places, [(0, 0), (0, 1), (1, 0), (1, 1)])
 
-    def test_a_dataset_with_a_length_goes_on_with_the_very_next_batch(self):
+    def test_a_dataset_with_a_length_resumes_with_the_next_batch(self):
         self.assertEqual(len(self.same_after_every_interruption(Items())), 12)
 
-    def test_a_save_is_handed_over_when_its_bytes_are_there_also_where_lightning_saves_in_the_background(self):
+    def test_a_save_is_handed_over_complete_even_if_lightning_saves_in_the_background(self):
         there = []
 
         class Watched(HoldfastCallback):
@@ -135,7 +135,7 @@ class Lightning(unittest.TestCase):
             self.fit(Items(), epochs=1, plugins=[AsyncCheckpointIO()])
         self.assertEqual(there, [(True, True)] * 4)
 
-    def test_a_rank_that_the_supervisor_does_not_answer_ends_at_sigterm_as_the_others_do(self):
+    def test_a_rank_without_an_answer_from_its_supervisor_ends_at_sigterm_like_the_others(self):
         handlers = []
 
         class Watching(HoldfastCallback):
@@ -147,7 +147,7 @@ class Lightning(unittest.TestCase):
             self.fit(Items(), epochs=1, protocol="holdfast.sdk/9")
         self.assertEqual(handlers, [before] * 4)
 
-    def test_lightning_has_its_own_way_to_save_back_also_after_an_error(self):
+    def test_lightnings_own_way_to_save_is_restored_even_after_an_error(self):
         class Failing(HoldfastCallback):
             def _save(self, trainer, folder):
                 self.before = trainer.strategy.checkpoint_io

@@ -19,7 +19,7 @@ else:
 
 
 def distributed(rank, world, is_initialized=True):
-    """Stands in for torch.distributed, which says so."""
+    """Stands in for an initialised torch.distributed."""
     module = types.SimpleNamespace(
         is_available=lambda: True, is_initialized=lambda: is_initialized, get_rank=lambda: rank, get_world_size=lambda: world
     )
@@ -27,24 +27,24 @@ def distributed(rank, world, is_initialized=True):
 
 
 class WhichRank(unittest.TestCase):
-    def test_the_environment_names_it(self):
+    def test_the_environment_names_the_rank(self):
         with mock.patch.dict(sys.modules):
             sys.modules.pop("torch.distributed", None)
             self.assertEqual(rank_of({"RANK": "2", "WORLD_SIZE": "4"}), Rank(2, 4))
             for settings in ({}, {"RANK": "2"}, {"RANK": "4", "WORLD_SIZE": "4"}, {"RANK": "-1", "WORLD_SIZE": "x"}):
                 self.assertEqual(rank_of(settings), Rank(0, 1))
 
-    def test_torch_distributed_knows_better_once_it_is_initialised(self):
+    def test_an_initialised_torch_distributed_overrides_the_environment(self):
         with distributed(3, 8):
             self.assertEqual(rank_of({}), Rank(3, 8))
-            # As where one process of a launcher starts several of its own.
+            # As when one process of a launcher starts several processes itself.
             self.assertEqual(rank_of({"RANK": "0", "WORLD_SIZE": "1"}), Rank(3, 8))
         with distributed(3, 8, is_initialized=False):
             self.assertEqual(rank_of({"RANK": "0", "WORLD_SIZE": "2"}), Rank(0, 2))
         with distributed(-1, 8):
             self.assertEqual(rank_of({}), Rank(0, 1))
 
-    def test_who_attaches_again_as_what_it_turns_out_to_be_does_not_count_twice(self):
+    def test_a_process_that_learns_its_rank_after_attaching_does_not_count_twice(self):
         supervisor = FakeSupervisor()
         attach(supervisor)
         with distributed(1, 2), self.assertLogs("holdfast", "WARNING"):
@@ -53,7 +53,7 @@ class WhichRank(unittest.TestCase):
             self.assertIs(holdfast.attach(supervisor.env()), holdfast.attach(supervisor.env()))
 
     @unittest.skipIf(MISSING, MISSING or "")
-    def test_processes_that_torch_has_spawned_are_told_apart(self):
+    def test_processes_that_torch_has_spawned_have_different_ranks(self):
         with tempfile.TemporaryDirectory() as place, mock.patch.dict(os.environ):
             for name in ("RANK", "WORLD_SIZE"):
                 os.environ.pop(name, None)

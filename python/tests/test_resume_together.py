@@ -1,4 +1,5 @@
-"""Nodes that have a run each, and hold different checkpoints: all ranks go on from the newest that all of them hold."""
+"""Nodes with a run each that hold different checkpoints: all ranks resume from the newest one that
+all of them hold."""
 
 import unittest
 from pathlib import Path
@@ -15,7 +16,7 @@ OTHER_RUN = 1
 
 
 class OtherNode(Channel):
-    """A world of two ranks, the other of which holds these steps and finds some of them bad."""
+    """A world of two ranks. The other rank holds these steps and finds some of them bad."""
 
     def __init__(self, steps, bad=(), run=OTHER_RUN):
         self.steps, self.bad, self.run = list(steps), set(bad), run
@@ -41,7 +42,7 @@ class OtherNode(Channel):
 
 class ResumeTogether(unittest.TestCase):
     def resume(self, channel, steps, bad=()):
-        """From where this rank goes on, which holds these steps."""
+        """The step from which this rank resumes, when it holds these steps."""
         supervisor = FakeSupervisor()
         resume = {"path": f"/run/step-{steps[0]}", "step": steps[0], "save": f"save-{steps[0]}"} if steps else None
         welcome = supervisor.answers["hello"]
@@ -60,33 +61,33 @@ class ResumeTogether(unittest.TestCase):
             start = holdfast.attach(supervisor.env(RANK="0", WORLD_SIZE="2")).resume(loaded.append)
         return start, loaded
 
-    def test_the_newest_step_that_all_hold_is_taken(self):
+    def test_ranks_resume_from_the_newest_step_that_all_of_them_hold(self):
         with self.assertLogs("holdfast", "WARNING") as logs:
             self.assertEqual(self.resume(OtherNode([5, 3]), [7, 5, 3]), (6, [Path("/run/step-5")]))
         self.assertIn("step 5", logs.output[-1])
         self.assertEqual(self.agreed, [5])
 
-    def test_it_does_not_matter_who_is_ahead(self):
+    def test_ranks_resume_from_the_same_step_whichever_is_ahead(self):
         with self.assertLogs("holdfast", "WARNING"):
             self.assertEqual(self.resume(OtherNode([9, 7]), [7, 5]), (8, [Path("/run/step-7")]))
 
-    def test_one_that_is_bad_on_any_node_is_taken_by_none(self):
+    def test_no_rank_resumes_from_a_checkpoint_that_is_bad_on_any_node(self):
         for channel, bad in ((OtherNode([5, 3], bad=[5]), ()), (OtherNode([5, 3]), (5,))):
             with self.assertLogs("holdfast", "WARNING"):
                 self.assertEqual(self.resume(channel, [7, 5, 3], bad), (4, [Path("/run/step-3")]))
             self.assertEqual(channel.asked[0], ("resume-5", not bad))
 
-    def test_the_same_step_needs_no_more_questions(self):
+    def test_ranks_that_hold_the_same_step_ask_no_further(self):
         channel = OtherNode([7, 5])
         self.assertEqual(self.resume(channel, [7, 3]), (8, [Path("/run/step-7")]))
         self.assertEqual(channel.asked, [])
 
-    def test_without_a_step_in_common_nothing_is_loaded(self):
+    def test_ranks_without_a_common_step_load_nothing(self):
         for theirs, mine in (([6, 4], [7, 5]), ([], [7]), ([7], [])):
-            with self.assertRaisesRegex(ResumeDisagreement, "none is held by all"):
+            with self.assertRaisesRegex(ResumeDisagreement, "no checkpoint is on all nodes"):
                 self.resume(OtherNode(theirs), mine)
 
-    def test_in_one_run_two_checkpoints_are_a_contradiction_and_nothing_to_choose_from(self):
+    def test_two_checkpoints_in_one_run_are_an_error_and_not_a_choice(self):
         channel = OtherNode([5, 3], run=None)
         with self.assertRaises(ResumeDisagreement):
             self.resume(channel, [7, 5, 3])

@@ -7,14 +7,14 @@ from fake_supervisor import FakeSupervisor, attach, await_loss, hear
 
 
 def evaluate(seconds):
-    """The trainer does something else for so long at least."""
+    """The trainer does other work for at least this long."""
     until = monotonic() + seconds
     while monotonic() < until:
         pass
 
 
 class Saves(unittest.TestCase):
-    def test_an_error_in_the_block_gives_the_save_up_and_is_raised(self):
+    def test_an_error_in_the_block_gives_up_the_save_and_is_raised(self):
         supervisor = FakeSupervisor(every_steps=1)
         run = attach(supervisor)
         self.assertTrue(run.step(1))
@@ -22,7 +22,7 @@ class Saves(unittest.TestCase):
             raise OSError("disk full")
         self.assertEqual(supervisor.expect("failed")["reason"], "OSError: disk full")
 
-    def test_what_is_written_is_marked_on_the_spot_also_when_nobody_listens_any_more(self):
+    def test_a_complete_save_is_marked_in_its_folder_even_if_the_supervisor_is_gone(self):
         supervisor = FakeSupervisor(every_steps=1)
         run = attach(supervisor)
         for step, goes_away in ((1, False), (2, True)):
@@ -34,7 +34,7 @@ class Saves(unittest.TestCase):
                     supervisor.vanish()
             self.assertTrue(mark.exists())
 
-    def test_what_could_not_be_written_is_not_marked(self):
+    def test_an_incomplete_save_is_not_marked(self):
         supervisor = FakeSupervisor(every_steps=1)
         run = attach(supervisor)
         self.assertTrue(run.step(1))
@@ -42,7 +42,7 @@ class Saves(unittest.TestCase):
             raise OSError("disk full")
         self.assertFalse((folder.parent / (folder.name + ".mark")).exists())
 
-    def test_another_step_than_the_one_that_was_due_begins_anew(self):
+    def test_a_save_of_another_step_than_the_due_one_asks_for_a_new_folder(self):
         supervisor = FakeSupervisor(every_steps=5)
         run = attach(supervisor)
         self.assertTrue(run.step(5))
@@ -51,7 +51,7 @@ class Saves(unittest.TestCase):
         self.assertEqual([supervisor.expect("begin")["step"], supervisor.expect("failed")["save"]], [5, "1"])
         self.assertEqual([supervisor.expect("begin")["step"], supervisor.expect("saved")["save"]], [6, "2"])
 
-    def test_a_save_that_was_due_and_did_not_follow_is_given_back_at_the_next_step(self):
+    def test_a_due_save_that_does_not_follow_is_given_up_at_the_next_step(self):
         for then in (11, 20):
             supervisor = FakeSupervisor(every_steps=10)
             run = attach(supervisor)
@@ -63,7 +63,7 @@ class Saves(unittest.TestCase):
             pass
         self.assertEqual(supervisor.expect("saved")["save"], "2")
 
-    def test_a_save_that_is_due_while_one_is_written_in_the_background_begins_when_that_is_handed_over(self):
+    def test_a_due_save_starts_when_the_background_save_before_it_is_handed_over(self):
         supervisor = FakeSupervisor(every_steps=10)
         run = attach(supervisor)
         self.assertTrue(run.step(10))
@@ -79,7 +79,7 @@ class Saves(unittest.TestCase):
         told = [one["type"] for one in itertools.takewhile(lambda one: one.get("step") != 20 or one["type"] != "begin", said)]
         self.assertEqual([kind for kind in told if kind != "step"], ["begin", "saved"])
 
-    def test_a_save_that_is_due_while_one_is_written_is_none_when_the_supervisor_goes(self):
+    def test_no_save_starts_when_the_supervisor_dies_during_a_background_save(self):
         supervisor = FakeSupervisor(every_steps=10)
         run = attach(supervisor)
         self.assertTrue(run.step(10))
@@ -88,7 +88,7 @@ class Saves(unittest.TestCase):
             self.assertFalse(run.step(20))
             await_loss(run)
 
-    def test_what_a_rank_waits_for_the_others_with_its_folder_in_hand_is_told_apart_from_writing(self):
+    def test_the_wait_for_other_ranks_is_reported_apart_from_writing(self):
         class Slow:
             every, is_agreeing = 1, False
 
@@ -104,13 +104,13 @@ class Saves(unittest.TestCase):
 
         supervisor = FakeSupervisor(every_steps=1)
         run = attach(supervisor, RANK="0", WORLD_SIZE="2")
-        run._together = Slow()
+        run._due_save._together = Slow()
         self.assertTrue(run.step(1))
         with run.save(1) as folder:
             (folder / "state").write_text("x")
         self.assertGreaterEqual(supervisor.expect("saved")["waitedMs"], 20)
 
-    def test_a_rank_that_is_alone_has_waited_for_nobody(self):
+    def test_a_single_rank_reports_no_wait_for_other_ranks(self):
         supervisor = FakeSupervisor(every_steps=1)
         run = attach(supervisor)
         self.assertTrue(run.step(1))
@@ -118,7 +118,7 @@ class Saves(unittest.TestCase):
             pass
         self.assertNotIn("waitedMs", supervisor.expect("saved"))
 
-    def test_what_is_done_between_the_step_and_its_save_is_told_apart_from_writing_and_from_standing_still(self):
+    def test_work_between_a_step_and_its_save_is_reported_apart_from_writing_and_stalling(self):
         supervisor = FakeSupervisor(every_steps=1)
         run = attach(supervisor)
         self.assertTrue(run.step(1))
@@ -129,7 +129,7 @@ class Saves(unittest.TestCase):
         self.assertGreaterEqual(told["betweenMs"], 20)
         self.assertNotIn("stallMs", told)
 
-    def test_what_is_done_between_the_step_and_a_save_in_the_background_is_no_standing_still(self):
+    def test_work_between_a_step_and_its_background_save_does_not_count_as_a_stall(self):
         supervisor = FakeSupervisor(every_steps=1)
         run = attach(supervisor)
         self.assertTrue(run.step(1))
@@ -144,21 +144,21 @@ class Saves(unittest.TestCase):
         self.assertGreaterEqual(told["betweenMs"], 20)
         self.assertLessEqual(told["stallMs"], stood + 1)
 
-    def test_a_save_that_was_not_due_begins_with_its_folder(self):
+    def test_a_save_that_was_not_due_asks_for_its_folder_first(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         with run.save(1):
             pass
         self.assertNotIn("betweenMs", supervisor.expect("saved"))
 
-    def test_who_finishes_in_the_middle_of_a_save_does_not_wait_for_itself(self):
+    def test_finish_inside_a_save_block_does_not_wait_for_that_block(self):
         supervisor = FakeSupervisor(every_steps=10)
         run = attach(supervisor)
         with run.save(10):
             run.finish()
         self.assertEqual([supervisor.expect("finish")["type"], supervisor.expect("saved")["save"]], ["finish", "1"])
 
-    def test_who_finishes_waits_for_what_is_written_in_the_background(self):
+    def test_finish_waits_for_a_background_save(self):
         supervisor = FakeSupervisor(every_steps=10)
         run = attach(supervisor)
         block = run.save(10)
@@ -171,7 +171,7 @@ class Saves(unittest.TestCase):
         said = iter(lambda: supervisor.heard.get(timeout=10)["type"], "finish")
         self.assertIn("saved", list(said))
 
-    def test_what_is_sealed_is_known(self):
+    def test_last_sealed_is_the_newest_sealed_step(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         self.assertIsNone(run.last_sealed)

@@ -1,4 +1,4 @@
-"""The signal on which a trainer shows where it stands."""
+"""The signal at which a trainer prints its stacks."""
 
 import os
 import signal
@@ -34,15 +34,15 @@ class StacksTest(unittest.TestCase):
         self.assertIn("most recent call first", ended.stderr)
         return int(ended.stdout.splitlines()[0])
 
-    def test_shows_the_stacks_of_all_threads_and_goes_on(self) -> None:
+    def test_the_signal_prints_the_stacks_of_all_threads_and_the_trainer_continues(self) -> None:
         self.number()
 
-    def test_leaves_a_signal_alone_that_somebody_else_uses(self) -> None:
+    def test_a_signal_that_already_has_a_handler_is_left_alone(self) -> None:
         first = self.number()
         self.assertNotEqual(self.number(first), first)
 
     @unittest.skipUnless(sys.platform == "linux", "only Linux has real-time signals")
-    def test_is_no_signal_that_others_send(self) -> None:
+    def test_the_signal_is_one_that_no_other_program_sends(self) -> None:
         self.assertGreaterEqual(self.number(), signal.SIGRTMIN)
 
 

@@ -4,7 +4,7 @@ from fake_supervisor import FakeSupervisor, attach, hear
 
 
 class Steps(unittest.TestCase):
-    def test_progress_is_coalesced_and_the_last_of_it_is_told_at_the_end(self):
+    def test_progress_is_coalesced_and_the_last_step_is_reported_at_the_end(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         for step in range(1000):
@@ -45,14 +45,14 @@ class Steps(unittest.TestCase):
         self.assertEqual(supervisor.expect("begin")["step"], 5)
         self.assertEqual(supervisor.expect("saved")["save"], "1")
 
-    def test_a_save_at_a_step_waits_for_it(self):
+    def test_a_save_at_a_named_step_is_due_only_there(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         supervisor.say({"type": "save", "why": "notice", "at": 5000})
         hear(run, supervisor)
         self.assertEqual(next(step for step in range(6000) if run.step(step)), 5000)
 
-    def test_a_step_that_lies_behind_is_told(self):
+    def test_a_named_step_that_has_passed_is_reported(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         supervisor.say({"type": "save", "why": "notice", "at": 3})
@@ -60,24 +60,24 @@ class Steps(unittest.TestCase):
         self.assertFalse(run.step(10))
         self.assertEqual(supervisor.expect("late"), {"type": "late", "at": 3, "step": 10})
 
-    def test_a_step_that_lies_behind_is_told_also_while_no_step_is_made(self):
+    def test_a_named_step_that_has_passed_is_reported_even_between_steps(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         self.assertFalse(run.step(10))
         supervisor.say({"type": "save", "why": "notice", "at": 10})
         self.assertEqual(supervisor.expect("late"), {"type": "late", "at": 10, "step": 10})
 
-    def test_a_step_that_is_passed_in_the_moment_it_is_asked_for_is_told_too(self):
+    def test_a_step_that_passes_at_the_moment_of_the_request_is_reported_too(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         self.assertFalse(run.step(9))
         supervisor.say({"type": "save", "why": "notice", "at": 10})
         hear(run, supervisor)
-        # As if it had looked whether anything was asked for just before that came.
+        # As if the step had checked for a request just before the request came.
         run._passed = 10
         self.assertEqual(supervisor.expect("late"), {"type": "late", "at": 10, "step": 10})
 
-    def test_steps_that_were_not_told_at_once_are_told_before_the_end(self):
+    def test_steps_that_were_not_reported_at_once_are_reported_before_the_end(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         for step in range(1, 50):
@@ -88,7 +88,7 @@ class Steps(unittest.TestCase):
             told.append(supervisor.expect("step")["step"])
         self.assertEqual((told[0], told[-1]), (1, 49))
 
-    def test_a_step_counts_as_it_was_also_when_its_number_goes_on_counting(self):
+    def test_a_step_is_reported_as_it_was_even_if_its_number_object_changes_later(self):
         class Counter:
             value = 1
 
@@ -103,7 +103,7 @@ class Steps(unittest.TestCase):
         run.finish()
         self.assertEqual([supervisor.expect("step")["step"] for _ in range(2)], [1, 2])
 
-    def test_a_save_that_is_not_wanted_any_more_is_not_due(self):
+    def test_a_save_that_is_no_longer_wanted_is_not_due(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         supervisor.say({"type": "save", "why": "asked", "at": None})
@@ -139,12 +139,12 @@ class Steps(unittest.TestCase):
                 return False
 
         run = attach(FakeSupervisor())
-        run._together = Asked()
+        run._due_save._together = Asked()
         run._look_closer()
         self.assertFalse(run.step(1))
         self.assertTrue(run.step(2))
 
-    def test_busy_is_told_at_both_ends(self):
+    def test_busy_is_reported_at_its_start_and_its_end(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         with run.busy("evaluation"):
@@ -159,7 +159,7 @@ class Steps(unittest.TestCase):
                 pass
         self.assertEqual([supervisor.expect("busy")["what"] for _ in range(4)], ["epoch", "evaluation", "epoch", None])
 
-    def test_steps_that_were_made_before_are_told_before_it_is_busy(self):
+    def test_earlier_steps_are_reported_before_busy(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         for step in range(3):

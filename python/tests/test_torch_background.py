@@ -14,14 +14,14 @@ except ImportError as error:
 
 
 class BeforeThereIsAFolder(Staged):
-    """The supervisor is asked for it when the bytes are on their way."""
+    """The folder is requested while the bytes are under way."""
 
     def setUp(self):
         self.may_answer = threading.Event()
         self.addCleanup(self.may_answer.set)
 
     def training(self, room):
-        """Its supervisor gives no folder before it may."""
+        """Its supervisor grants no folder until the test allows it."""
         training = Training(self, SlowDevice(room=room))
         give = training.supervisor.answers["begin"]
 
@@ -32,7 +32,7 @@ class BeforeThereIsAFolder(Staged):
         training.supervisor.answers["begin"] = answer
         return training
 
-    def test_training_goes_on(self):
+    def test_training_continues_during_a_background_save(self):
         for room in (1 << 40, 4096):
             self.may_answer.clear()
             training = self.training(room)
@@ -46,7 +46,7 @@ class BeforeThereIsAFolder(Staged):
             self.may_answer.set()
             self.assertEqual((self.same(training, expected) / "state.pt").stat().st_nlink, 2)
 
-    def test_the_first_part_is_copied_before_the_next_is_looked_at(self):
+    def test_the_first_part_is_copied_before_the_next_is_examined(self):
         training = Training(self, SlowDevice())
         seen = []
         copy_now = training.device.copy_now
@@ -56,7 +56,7 @@ class BeforeThereIsAFolder(Staged):
             training.state.async_save(training.run, 1)
         self.assertEqual(seen[:2], ["copied", "looked at"])
 
-    def test_none_at_all_costs_the_save_alone(self):
+    def test_a_refused_folder_costs_only_the_save(self):
         for room in (1 << 40, 4096):
             training = Training(self, SlowDevice(room=room))
             give = training.supervisor.answers["begin"]
@@ -73,12 +73,13 @@ class BeforeThereIsAFolder(Staged):
             self.assertEqual((self.same(training, expected) / "state.pt").stat().st_nlink, 2)
             training.run.finish()
 
-    def test_without_room_training_waits_as_long_as_the_save_before_has_the_memory(self):
+    def test_without_room_training_waits_while_the_previous_save_has_the_memory(self):
         training = Training(self, SlowDevice(room=4096))
         give = training.supervisor.answers["begin"]
         training.state.async_save(training.run, 1)
         before = training.handed_over()
-        # As the supervisor does it: the next folder when the one before is sealed and gone.
+        # As the supervisor does it: it grants the next folder when the previous save is sealed and
+        # gone.
         training.supervisor.answers["begin"] = lambda message: (shutil.rmtree(before), give(message))[1]
         training.train()
         expected = training.now()
@@ -88,19 +89,19 @@ class BeforeThereIsAFolder(Staged):
         training.train()
         self.assertEqual((self.same(training, expected) / "state.pt").stat().st_nlink, 2)
 
-    def test_a_save_that_was_due_and_does_not_follow_is_told(self):
+    def test_a_due_background_save_that_does_not_follow_is_reported(self):
         training = Training(self, SlowDevice())
         training.run._on_push({"type": "save", "at": None})
         self.assertTrue(training.run.step(1))
         self.assertTrue(training.run.step(1))
         self.assertFalse(training.run.step(2))
         self.assertEqual(training.supervisor.expect("begin")["step"], 1)
-        self.assertIn("no save followed at step 1", training.supervisor.expect("failed")["reason"])
+        self.assertIn("the save that was granted for step 1", training.supervisor.expect("failed")["reason"])
         expected = training.now()
         training.state.async_save(training.run, 3)
         self.same(training, expected)
 
-    def test_a_save_of_another_step_than_the_one_that_was_due_is_kept_and_the_other_told(self):
+    def test_a_save_of_another_step_is_kept_and_the_due_one_is_reported_as_failed(self):
         training = Training(self, SlowDevice())
         training.run._on_push({"type": "save", "at": None})
         self.assertTrue(training.run.step(1))
@@ -111,7 +112,7 @@ class BeforeThereIsAFolder(Staged):
 
 
 class InTheBackground(Staged):
-    def test_the_supervisor_hears_how_long_training_stood_still(self):
+    def test_the_supervisor_learns_how_long_training_stalled(self):
         training = Training(self, SlowDevice())
         training.device.pause()
         began = time.monotonic()
@@ -121,7 +122,7 @@ class InTheBackground(Staged):
         told = training.supervisor.expect("saved")["stallMs"]
         self.assertTrue(0 <= told <= stood + 1, (told, stood))
 
-    def test_the_next_save_waits_for_the_one_before(self):
+    def test_the_next_save_waits_for_the_previous_one(self):
         training = Training(self, SlowDevice())
         training.device.pause()
         expected = training.now()
@@ -150,7 +151,7 @@ class InTheBackground(Staged):
         training.supervisor.expect("saved")
         training.supervisor.expect("finish")
 
-    def test_an_error_costs_the_save_and_is_told(self):
+    def test_an_error_in_the_background_costs_the_save_and_is_reported(self):
         training = Training(self, SlowDevice())
         training.device.pause()
         training.state.async_save(training.run, 1)
@@ -166,7 +167,7 @@ class InTheBackground(Staged):
         training.state.async_save(training.run, 2)
         self.same(training, expected)
 
-    def test_a_supervisor_that_is_gone_costs_nothing_but_the_save(self):
+    def test_a_dead_supervisor_costs_only_the_save(self):
         training = Training(self, SlowDevice())
         training.device.pause()
         training.state.async_save(training.run, 1)
@@ -177,14 +178,14 @@ class InTheBackground(Staged):
         with self.assertLogs("holdfast", "WARNING"):
             training.state.async_save(training.run, 2)
 
-    def test_what_a_resume_would_refuse_is_the_trainers_mistake(self):
+    def test_a_state_that_a_resume_would_refuse_raises_in_the_trainer(self):
         training = Training(self, SlowDevice())
         state = holdfast.torch.State(odd=mock.Mock(state_dict=lambda: {"what": object()}))
         with mock.patch.object(holdfast.torch.log, "exception") as told, self.assertRaisesRegex(TypeError, "odd"):
             state.async_save(training.run, 1)
         self.assertFalse(told.called)
 
-    def test_a_mistake_of_ours_costs_time_alone(self):
+    def test_a_defect_of_holdfast_costs_only_time(self):
         training = Training(self, SlowDevice())
         with mock.patch.object(training.device, "take", side_effect=ValueError("a defect")), self.assertLogs("holdfast", "ERROR"):
             expected = training.now()

@@ -1,4 +1,4 @@
-"""Saves of a state on a real CUDA device, which trains on while they are made."""
+"""Saves of a state on a real CUDA device, while training continues."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ if not os.path.isdir("/dev/shm"):
     raise unittest.SkipTest("there is no /dev/shm")
 
 WIDTH = 8192
-"""So wide that the state is 2.4 GB: it takes many of the steps to leave the device."""
+"""A state of 2.4 GB, so wide that it needs many steps to leave the device."""
 
 
 class OnCuda(unittest.TestCase):
@@ -68,7 +68,7 @@ class OnCuda(unittest.TestCase):
             self.optimizer.zero_grad()
 
     def without_room(self):
-        """The device has room for what no optimizer writes, and no more."""
+        """A device with room only for the tensors that no optimizer writes."""
         take = Cuda.take
         patch = mock.patch.object(Cuda, "take", lambda device, size: take(device, size) if size < 16 << 20 else None)
         patch.start()
@@ -97,14 +97,14 @@ class OnCuda(unittest.TestCase):
 
 
 class WhileItTrains(OnCuda):
-    def test_with_a_copy_on_the_device_every_save_is_what_was_there(self):
+    def test_with_a_copy_on_the_device_every_save_equals_the_state_at_its_step(self):
         self.assertEqual(self.saves_while_it_trains(), [[]] * 4)
 
-    def test_without_room_for_it_every_save_is_what_was_there(self):
+    def test_without_room_for_a_copy_every_save_equals_the_state_at_its_step(self):
         self.without_room()
         self.assertEqual(self.saves_while_it_trains(), [[]] * 4)
 
-    def test_without_room_for_anything_every_save_is_what_was_there(self):
+    def test_without_any_room_every_save_equals_the_state_at_its_step(self):
         with mock.patch.object(Cuda, "take", lambda device, size: None):
             self.assertEqual(self.saves_while_it_trains(), [[]] * 4)
 
@@ -113,7 +113,7 @@ class WhileItTrains(OnCuda):
         with mock.patch.object(Cuda, "hold", lambda device, event: None):
             self.assertNotEqual(self.saves_while_it_trains(1), [[]])
 
-    def test_without_locked_memory_every_save_is_what_was_there(self):
+    def test_without_locked_memory_every_save_equals_the_state_at_its_step(self):
         self.state.wait()
         self.state._staging._file.close()
         self.state._staging._file = None
@@ -123,7 +123,7 @@ class WhileItTrains(OnCuda):
             self.train(12)
             self.assertEqual(self.differences(expected), [])
 
-    def test_a_run_that_goes_on_from_a_save_ends_like_its_twin(self):
+    def test_a_resumed_run_ends_like_its_uninterrupted_twin(self):
         self.without_room()
         torch.use_deterministic_algorithms(True)
         self.addCleanup(torch.use_deterministic_algorithms, False)
@@ -140,7 +140,7 @@ class WhileItTrains(OnCuda):
 class WithGraphs(OnCuda):
     @staticmethod
     def optimizer_of(parameters):
-        # One that a graph takes without its being told so.
+        # A step that a graph captures without the optimizer's knowledge.
         return torch.optim.SGD(parameters, lr=1e-3, momentum=0.9)
 
     def captured(self):
@@ -163,7 +163,7 @@ class WithGraphs(OnCuda):
             step()
         return graph
 
-    def test_steps_that_are_replayed_tear_no_save(self):
+    def test_replayed_steps_tear_no_save(self):
         self.without_room()
         graph = self.captured()
         self.assertEqual(self.saves_while_it_trains(3, lambda count: [graph.replay() for _ in range(count)]), [[]] * 3)
@@ -184,19 +184,19 @@ class WithGraphs(OnCuda):
         graph.replay()
         return torch.equal(more, torch.full_like(numbers, 3))
 
-    def test_a_save_that_is_delivered_while_a_graph_is_captured_spoils_neither(self):
+    def test_a_save_delivered_during_a_graph_capture_spoils_neither(self):
         expected = self.now()
         self.assertTrue(self.deliver_while_a_graph_is_captured())
         self.assertEqual(self.differences(expected), [])
 
-    def test_nor_does_one_without_locked_memory(self):
+    def test_a_save_without_locked_memory_spoils_no_graph_capture(self):
         self.state._staging._file.close()
         self.state._staging._file = None
         expected = self.now()
         self.assertTrue(self.deliver_while_a_graph_is_captured())
         self.assertEqual(self.differences(expected), [])
 
-    def test_nor_does_memory_that_is_made_ready_meanwhile(self):
+    def test_preparing_memory_spoils_no_graph_capture(self):
         self.assertEqual(self.saves_while_it_trains(1), [[]])
         staging = self.state._staging
         graph = torch.cuda.CUDAGraph()

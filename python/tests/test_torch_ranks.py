@@ -1,4 +1,5 @@
-"""Two real processes over torch.distributed, one of them failed by its supervisor: a save block holds a collective, which one rank alone would wait in."""
+"""Two real processes over torch.distributed. The supervisor of one of them fails while a save block
+holds a collective, in which a single rank would wait for ever."""
 
 import datetime
 import itertools
@@ -21,7 +22,7 @@ except (ImportError, AttributeError) as error:
 
 import holdfast
 from fake_supervisor import FakeSupervisor
-from holdfast import _run
+from holdfast._supervisor import Supervisor
 from holdfast._together import Together
 
 WORLD = 2
@@ -30,7 +31,8 @@ HANG_SECONDS = 300
 
 
 def train(rank, port, path):
-    """Prints the steps that were saved into a folder of the supervisor, and those that were saved at all."""
+    """Prints the steps that were saved into a folder of the supervisor, and all steps that were
+    saved."""
     bound = datetime.timedelta(seconds=HANG_SECONDS)
     store = dist.TCPStore("127.0.0.1", port, None, False, bound)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=WORLD, timeout=bound)
@@ -74,10 +76,10 @@ class Ranks(unittest.TestCase):
             self.assertEqual(one.returncode, 0, told)
         return [json.loads(said) for said, _ in ends]
 
-    def test_that_one_of_them_was_not_given_a_folder_keeps_all_from_saving_and_none_from_training(self):
+    def test_a_rank_without_a_folder_keeps_all_ranks_from_saving_and_none_from_training(self):
         first, second = supervisors = [FakeSupervisor(every_steps=10) for _ in range(WORLD)]
         give = second.answers["begin"]
-        # As where one run is shared: a save has one name.
+        # As in one shared run: a save has one name.
         second._saves = 1
 
         def answer(message):
@@ -89,13 +91,13 @@ class Ranks(unittest.TestCase):
         self.assertEqual(self.train(supervisors), [[[20, 30], [20, 30]]] * WORLD)
         self.assertEqual([first.expect("failed")["save"] for _ in range(2)], ["1", "4"])
 
-    def test_one_that_nobody_answers_keeps_all_from_saving_and_none_from_training(self):
+    def test_a_rank_without_an_answer_keeps_all_ranks_from_saving_and_none_from_training(self):
         first, second = supervisors = [FakeSupervisor(every_steps=10) for _ in range(WORLD)]
         second.path += "-that-is-not-there"
         self.assertEqual(self.train(supervisors), [[[], []]] * WORLD)
         self.assertEqual([first.expect("failed")["save"] for _ in range(4)], ["1", "2", "3", "4"])
 
-    def test_one_whose_supervisor_still_seals_the_save_before_is_waited_for_and_tells_the_others_so(self):
+    def test_ranks_wait_for_a_rank_whose_supervisor_still_seals_the_previous_save(self):
         _, second = supervisors = [FakeSupervisor(every_steps=10) for _ in range(WORLD)]
         give, told = second.answers["begin"], os.path.join(second.folder, "told")
 
@@ -108,7 +110,7 @@ class Ranks(unittest.TestCase):
         second.answers["begin"] = answer
         self.assertEqual(self.train(supervisors, told), [[[10, 20, 30, 40], [10, 20, 30, 40]]] * WORLD)
 
-    def test_without_a_group_of_their_own_they_still_ask_each_other_before_a_save(self):
+    def test_ranks_without_a_group_of_their_own_still_ask_each_other_before_a_save(self):
         _, second = supervisors = [FakeSupervisor(every_steps=10) for _ in range(WORLD)]
         give = second.answers["begin"]
         second.answers["begin"] = lambda message: second.vanish() if message["step"] == 30 else give(message)
@@ -116,8 +118,9 @@ class Ranks(unittest.TestCase):
 
 
 def tell_often(path):
-    """Says every few milliseconds that it still waits for a folder, and leaves a file when the store has taken some of it."""
-    _run._COMING_SECONDS = 0.005
+    """Reports every few milliseconds that this rank still waits for a folder. Leaves a file when
+    the store has received some reports."""
+    Supervisor.COMING_SECONDS = 0.005
     tell, times = Together.tell_coming, itertools.count(1)
 
     def tell_coming(self, step):

@@ -17,7 +17,7 @@ except ImportError as error:
 
 
 class ACopyOnTheDevice(Staged):
-    def test_training_goes_on_at_once_and_the_save_is_what_was_there(self):
+    def test_training_continues_at_once_and_the_save_equals_the_state_at_its_step(self):
         training = Training(self, SlowDevice())
         for step in range(4):
             training.device.pause()
@@ -30,7 +30,7 @@ class ACopyOnTheDevice(Staged):
             shutil.rmtree(self.same(training, expected))
             self.assertEqual(training.device.was_held, [])
 
-    def test_the_file_is_written_again_once_nobody_has_it_any_more(self):
+    def test_the_file_is_reused_once_no_save_has_it(self):
         training = Training(self, SlowDevice())
         files = []
         for step in range(3):
@@ -42,7 +42,7 @@ class ACopyOnTheDevice(Staged):
             training.train()
         self.assertEqual(len(set(files)), 1)
 
-    def test_what_somebody_still_has_is_left_alone(self):
+    def test_a_file_that_a_save_still_has_is_left_alone(self):
         training = Training(self, SlowDevice())
         kept = []
         for step in range(3):
@@ -62,7 +62,7 @@ class ACopyOnTheDevice(Staged):
             training.state.async_save(training.run, 1)
             self.same(training, expected)
 
-    def test_numbers_whose_pickle_grows_change_nothing_else(self):
+    def test_numbers_whose_pickle_grows_change_no_tensor(self):
         training = Training(self, SlowDevice())
         for step, epoch in enumerate((1, 300, 70_000, 1 << 40, 2)):
             training.scheduler.last_epoch = epoch
@@ -70,7 +70,7 @@ class ACopyOnTheDevice(Staged):
             training.state.async_save(training.run, step)
             shutil.rmtree(self.same(training, expected))
 
-    def test_a_save_that_goes_to_another_file_system_gets_acopy_of(self):
+    def test_a_save_that_goes_to_another_file_system_gets_a_copy(self):
         if not os.path.isdir("/dev/shm"):
             self.skipTest("there is no /dev/shm")
         with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="holdfast-sdk-") as memory:
@@ -101,7 +101,7 @@ class ACopyOnTheDevice(Staged):
         training.state.async_save(training.run, 1)
         self.same(training, expected)
 
-    def test_what_two_names_share_is_shared_again(self):
+    def test_a_tensor_with_two_names_is_shared_again_after_a_load(self):
         training = Training(self, SlowDevice())
         flat = torch.arange(100.0)
         whole = {"all": flat, "part": flat[10:20], "turned": flat.view(10, 10).t()}
@@ -113,7 +113,7 @@ class ACopyOnTheDevice(Staged):
 
 
 class BesideTheTraining(Staged):
-    """The device has no room for a copy."""
+    """A device without room for a copy."""
 
     def step_while_it_copies(self, training):
         training.device.pause()
@@ -124,7 +124,7 @@ class BesideTheTraining(Staged):
         stepping.start()
         return expected, stepping
 
-    def test_the_optimizer_waits_for_what_it_is_about_to_write(self):
+    def test_the_optimizer_waits_for_the_tensors_it_is_about_to_write(self):
         training = Training(self, SlowDevice(room=4096))
         expected, stepping = self.step_while_it_copies(training)
         stepping.join(0.05)
@@ -142,7 +142,7 @@ class BesideTheTraining(Staged):
         training.device.resume()
         self.assertIn("state['model']['0.weight']", differences(expected, self.saved(training.handed_over())))
 
-    def test_what_the_forward_changes_is_copied_before_it(self):
+    def test_tensors_that_the_forward_changes_are_copied_before_it(self):
         for room in (4096, 0):
             training = Training(self, SlowDevice(room=room))
             expected = training.now()
@@ -150,7 +150,7 @@ class BesideTheTraining(Staged):
             training.backward()
             self.same(training, expected)
 
-    def test_each_optimizer_waits_for_its_own(self):
+    def test_each_optimizer_waits_only_for_its_own_tensors(self):
         training = Training(self, SlowDevice(room=4096))
         training.state._stop_staging()
         other = torch.nn.Linear(40, 40)
@@ -163,7 +163,8 @@ class BesideTheTraining(Staged):
         expected = {name: copy_of(part.state_dict()) for name, part in state._parts.items()}
         training.device.pause()
         state.async_save(training.run, 1)
-        # What no optimizer writes was copied on the device; the copy of the first optimizer's tensors is the first that leaves it.
+        # The tensors that no optimizer writes were copied on the device. The copy of the first
+        # optimizer's tensors is the first to leave it.
         training.device.let(1)
         second.step()
         training.backward()
@@ -175,7 +176,7 @@ class BesideTheTraining(Staged):
         stepping.join(60)
         self.same(training, expected)
 
-    def test_a_change_that_nobody_waited_for_is_found_out(self):
+    def test_a_change_without_a_wait_is_detected(self):
         training = Training(self, SlowDevice(room=4096))
         training.device.pause()
         training.state.async_save(training.run, 1)
@@ -185,7 +186,7 @@ class BesideTheTraining(Staged):
             training.device.resume()
             training.state.wait()
         self.assertIn("changed in place", training.supervisor.expect("failed")["reason"])
-        # Once is enough: the next one does not rely on it any more.
+        # One torn save is enough: the next one no longer relies on this optimizer.
         training.train()
         expected = training.now()
         training.state.async_save(training.run, 2)
@@ -212,14 +213,14 @@ class BesideTheTraining(Staged):
         training.device.captures = False
         self.not_relied_on(training)
 
-    def test_an_optimizer_that_has_not_asked_since_the_last_save_is_not_relied_on(self):
+    def test_an_optimizer_that_called_no_hook_since_the_last_save_is_not_relied_on(self):
         training = Training(self, SlowDevice(room=0))
         training.state.async_save(training.run, 1)
         training.state.wait()
         shutil.rmtree(training.handed_over())
         self.not_relied_on(training)
 
-    def test_a_save_that_no_thread_is_to_be_had_for_is_delivered_before_training_goes_on(self):
+    def test_a_save_without_a_free_thread_is_delivered_before_training_continues(self):
         for room in (1 << 40, 4096):
             training = Training(self, SlowDevice(room=room))
             expected = training.now()

@@ -43,7 +43,7 @@ class HuggingFace(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def train(self, metrics=None, **options):
-        """The saves of a run, by their steps; and what the Trainer's own settings are then."""
+        """The saves of a run, by step, and the Trainer's own settings during each save."""
         supervisor = FakeSupervisor(every_steps=1)
         args = TrainingArguments(
             output_dir=str(self.folder / "own"),
@@ -70,7 +70,7 @@ class HuggingFace(unittest.TestCase):
             found[int(folder.name.partition("-")[2])] = {path.name for path in folder.iterdir()}
         return found
 
-    def test_a_save_has_what_a_resume_needs_also_where_the_trainers_own_have_only_the_model(self):
+    def test_a_save_has_what_a_resume_needs_even_if_the_trainers_own_saves_have_only_the_model(self):
         supervisor, args = self.train(save_strategy="steps", save_steps=3, save_only_model=True)
         for step, names in self.saved(supervisor).items():
             self.assertLessEqual({"optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json"}, names, f"step {step}")
@@ -79,7 +79,7 @@ class HuggingFace(unittest.TestCase):
         self.assertNotIn("optimizer.pt", own)
         self.assertTrue(args.save_only_model)
 
-    def test_a_save_is_made_also_at_an_evaluation_that_brings_nothing_better(self):
+    def test_a_save_is_made_even_at_an_evaluation_without_improvement(self):
         scores = iter([1.0, 3.0, 2.0, 2.5, 4.0, 0.0])
         supervisor, _ = self.train(
             metrics=lambda _: {"score": next(scores)},

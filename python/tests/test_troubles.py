@@ -7,11 +7,11 @@ from unittest import mock
 
 import holdfast
 from fake_supervisor import FakeSupervisor, attach, await_loss, hear
-from holdfast import _run
+from holdfast import _supervisor
 
 
 class Troubles(unittest.TestCase):
-    def test_training_goes_on_when_the_supervisor_is_gone(self):
+    def test_training_continues_when_the_supervisor_is_gone(self):
         supervisor = FakeSupervisor(every_steps=1)
         run = attach(supervisor)
         self.assertTrue(run.step(1))
@@ -27,7 +27,7 @@ class Troubles(unittest.TestCase):
         self.assertFalse(run.step(step))
         run.finish()
 
-    def test_training_goes_on_when_the_folder_is_taken_away_while_it_is_written(self):
+    def test_training_continues_when_the_folder_is_taken_away_during_a_save(self):
         supervisor = FakeSupervisor(every_steps=1)
         run = attach(supervisor)
         self.assertTrue(run.step(1))
@@ -37,11 +37,11 @@ class Troubles(unittest.TestCase):
                 supervisor.say({"type": "lost", "save": "1", "reason": "rank 1 could not write it"})
                 shutil.rmtree(folder)
                 (folder / "state").write_text("x")
-        self.assertRegex("\n".join(logs.output), "step 1 is not saved: its folder was taken away while it was written .FileNotFoundError")
+        self.assertRegex("\n".join(logs.output), "step 1 is not saved: its folder was removed while it was written .FileNotFoundError")
         supervisor.expect("failed")
         self.assertTrue(run.step(2))
 
-    def test_an_error_of_the_trainer_in_a_save_is_raised_as_are_its_ends_without_a_folder(self):
+    def test_an_error_in_a_save_block_is_raised_and_so_is_an_exit_without_a_folder(self):
         for error, is_taken_away in ((OSError("no space"), False), (KeyboardInterrupt(), True), (SystemExit(3), True)):
             supervisor = FakeSupervisor(every_steps=1)
             run = attach(supervisor)
@@ -50,14 +50,14 @@ class Troubles(unittest.TestCase):
                     shutil.rmtree(folder)
                 raise error
 
-    def test_the_error_that_a_save_is_given_up_for_is_raised_however_fast_its_folder_is_taken_away(self):
+    def test_an_error_in_a_save_block_is_raised_however_fast_its_folder_is_taken_away(self):
         supervisor = FakeSupervisor(every_steps=1)
         run = attach(supervisor)
         with self.assertRaisesRegex(OSError, "no space"), run.save(1) as folder:
-            run._connection.send = lambda _: shutil.rmtree(folder)
+            run._supervisor.connection.send = lambda _: shutil.rmtree(folder)
             raise OSError("no space")
 
-    def test_who_waits_for_an_answer_is_woken_when_the_supervisor_goes(self):
+    def test_a_wait_for_an_answer_ends_when_the_supervisor_dies(self):
         supervisor = FakeSupervisor()
         supervisor.answers.pop("finish")
         run = attach(supervisor)
@@ -65,7 +65,7 @@ class Troubles(unittest.TestCase):
         with self.assertLogs("holdfast", "WARNING"):
             run.finish()
 
-    def test_nonsense_from_the_other_side_is_passed_over(self):
+    def test_nonsense_from_the_supervisor_is_ignored(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor)
         supervisor.say_bytes(b"\xff\xfe not json\n[1, 2]\n{\"type\": \"tomorrow\"}\n")
@@ -73,15 +73,15 @@ class Troubles(unittest.TestCase):
         hear(run, supervisor)
         self.assertTrue(run.step(1))
 
-    def test_a_supervisor_that_does_not_answer_is_left_and_does_not_count_this_process(self):
+    def test_a_supervisor_that_does_not_answer_does_not_count_this_process(self):
         supervisor = FakeSupervisor()
         supervisor.answers.pop("hello")
-        with mock.patch.object(_run, "_HELLO_SECONDS", 0.05), self.assertLogs("holdfast", "WARNING"):
+        with mock.patch.object(_supervisor, "_HELLO_SECONDS", 0.05), self.assertLogs("holdfast", "WARNING"):
             run = holdfast.attach(supervisor.env())
         self.assertFalse(run.is_attached)
         supervisor.expect("closed")
 
-    def test_a_folder_that_nobody_waits_for_any_more_is_given_back_and_taken_for_no_other(self):
+    def test_an_abandoned_folder_is_given_back_and_not_mistaken_for_another(self):
         for comes_with_the_next in (False, True):
             supervisor = FakeSupervisor(every_steps=1)
             run = attach(supervisor)
@@ -106,7 +106,7 @@ class Troubles(unittest.TestCase):
                 self.assertEqual(supervisor.expect("failed")["save"], "1")
             self.assertEqual(supervisor.expect("saved")["save"], "2")
 
-    def test_a_refusal_that_nobody_waits_for_any_more_is_taken_for_no_other(self):
+    def test_an_abandoned_refusal_is_not_mistaken_for_another(self):
         supervisor = FakeSupervisor(every_steps=1)
         run = attach(supervisor)
         give = supervisor.answers["begin"]
@@ -117,7 +117,7 @@ class Troubles(unittest.TestCase):
         self.assertTrue(run.step(2))
 
     def interrupt_begin(self, supervisor, run):
-        """A handler of a signal ends the wait for the answer to step 1."""
+        """A signal handler interrupts the wait for the answer to step 1."""
 
         class Interrupted(Exception):
             pass
@@ -132,7 +132,7 @@ class Troubles(unittest.TestCase):
             run.step(1)
 
     @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
-    def test_a_forked_worker_that_attaches_is_a_process_of_its_own_and_leaves_the_other_ranks_to_its_parent(self):
+    def test_a_forked_worker_that_attaches_leaves_the_other_ranks_to_its_parent(self):
         supervisor = FakeSupervisor()
         run = attach(supervisor, RANK="0", WORLD_SIZE="2")
         run._together._has_looked = True
@@ -140,7 +140,7 @@ class Troubles(unittest.TestCase):
         if pid == 0:
             is_same = True
             try:
-                with mock.patch.object(_run, "_HELLO_SECONDS", 0.05):
+                with mock.patch.object(_supervisor, "_HELLO_SECONDS", 0.05):
                     is_same = holdfast.attach(supervisor.env(RANK="0", WORLD_SIZE="2")) is run or run._together.has_looked
             finally:
                 os._exit(1 if is_same else 0)
@@ -148,7 +148,7 @@ class Troubles(unittest.TestCase):
         self.assertIs(holdfast.attach(supervisor.env(RANK="0", WORLD_SIZE="2")), run)
 
     @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
-    def test_a_forked_worker_does_not_speak(self):
+    def test_a_forked_worker_sends_nothing(self):
         supervisor = FakeSupervisor(every_steps=1)
         run = attach(supervisor)
         pid = os.fork()

@@ -20,7 +20,8 @@ except ImportError as error:
 
 
 def saved_names(write, **more):
-    """The names that a rank leaves of what this writes into its folder; None: it was asked for none, and has left none."""
+    """The names that a rank leaves of the files that ``write`` makes in its folder; None when no
+    names were requested and none are left."""
     supervisor = FakeSupervisor(every_steps=1)
     give = supervisor.answers["begin"]
     supervisor.answers["begin"] = lambda message: {**give(message), "names": os.path.join(supervisor.folder, "names.json"), **more}
@@ -49,7 +50,7 @@ class Written(unittest.TestCase):
         made = {"text.json", "bytes", "low", "deep/er/new", "copied", "replaced", "linked"}
         self.assertEqual(set(saved_names(write)), made)
 
-    def test_files_that_are_read_or_shared_on_purpose_or_lie_elsewhere_are_not_named(self):
+    def test_files_that_are_read_or_shared_on_purpose_or_elsewhere_are_not_named(self):
         def write(folder):
             (folder.parent / "elsewhere").write_text("x")
             (folder / "own").write_text("x")
@@ -61,7 +62,7 @@ class Written(unittest.TestCase):
 
         self.assertEqual(saved_names(write), ["own"])
 
-    def test_what_other_threads_write_and_what_is_written_through_a_link_or_a_relative_path_is_named(self):
+    def test_files_written_by_other_threads_or_through_links_or_relative_paths_are_named(self):
         def write(folder):
             thread = threading.Thread(target=(folder / "threaded").write_text, args=["x"])
             thread.start()
@@ -71,29 +72,30 @@ class Written(unittest.TestCase):
 
         self.assertEqual(saved_names(write), ["relative", "resolved", "threaded"])
 
-    def test_nothing_is_named_after_the_block_or_where_nobody_asks(self):
+    def test_no_file_is_named_after_the_block_or_without_a_request(self):
         kept = []
         self.assertEqual(saved_names(kept.append), [])
         (kept[0] / "late").write_text("x")
         self.assertIsNone(saved_names(lambda folder: (folder / "own").write_text("x"), names=None))
 
-    def test_a_place_for_the_names_that_is_gone_costs_nothing(self):
+    def test_a_missing_place_for_the_names_costs_nothing(self):
         self.assertIsNone(saved_names(lambda folder: (folder / "own").write_text("x"), names="/nonexistent/names.json"))
 
     @unittest.skipIf("torch" in MISSING, MISSING.get("torch", ""))
-    def test_what_torch_writes_past_python_is_named(self):
+    def test_files_that_torch_writes_past_python_are_named(self):
         def write(folder):
             torch.save({"a": 1}, folder / "path.pt")
             torch.save({"a": 1}, os.path.join(folder, "text.pt"))
             torch.save({"a": 1}, folder / "old.pt", _use_new_zipfile_serialization=False)
             torch.save({"a": 1}, io.BytesIO())
-            # Of a framework it would be what all ranks hold alike; of anybody else nobody knows.
+            # From a framework, this would be a file that all ranks hold; from any other code, that
+            # is unknown.
             torch.save({"a": 1}, folder / "scaler.pt")
 
         self.assertEqual(saved_names(write), ["old.pt", "path.pt", "scaler.pt", "text.pt"])
 
     @unittest.skipIf("safetensors" in MISSING, MISSING.get("safetensors", ""))
-    def test_what_safetensors_writes_past_python_is_named(self):
+    def test_files_that_safetensors_writes_past_python_are_named(self):
         def write(folder):
             safetensors.torch.save_file({"a": torch.zeros(2)}, folder / "model.safetensors")
 

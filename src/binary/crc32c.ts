@@ -3,7 +3,10 @@ const SLICES = 8;
 
 type Tables = readonly [Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array];
 
-/** Table k: what a byte does to the sum when k more bytes follow it. Made when first needed, which is mostly never. */
+/**
+ * Table k: the effect of a byte on the sum when k more bytes follow it. Made on first use, which is
+ * rare.
+ */
 let tables: Tables | null = null;
 
 function makeTables(): Int32Array[] {
@@ -22,7 +25,7 @@ function makeTables(): Int32Array[] {
   return made;
 }
 
-/** CRC-32C in plain code, eight bytes at a time, for where native code cannot be loaded. */
+/** CRC-32C in plain code, eight bytes at a time, for systems that cannot load native code. */
 export function crc32cOf(bytes: Uint8Array, previous = 0): number {
   tables ??= makeTables() as readonly Int32Array[] as Tables;
   const [t0, t1, t2, t3, t4, t5, t6, t7] = tables;

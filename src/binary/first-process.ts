@@ -4,9 +4,10 @@ import { getAsset } from 'node:sea';
 const SHELL = '/bin/sh';
 
 /**
- * As the first process of a container something must stay that waits for orphans, and Node.js cannot (docs/adr/0020-first-process.md). Where
- * there is a shell, this process becomes the one that bin/holdfast is then, with the executable as its child. Where there is none it goes on:
- * everything works, but orphans of the trainer stay zombies until the container ends.
+ * The first process of a container must wait for orphans, and Node.js cannot
+ * (docs/adr/0020-first-process.md). If there is a shell, this process becomes bin/holdfast, with
+ * the executable as its child. Without a shell it continues: everything works, but orphans of the
+ * trainer stay zombies until the container ends.
  */
 export function becomeFirstProcess(): void {
   if (process.pid !== 1) return;

@@ -5,7 +5,10 @@ export function launcher(): string {
   return process.execPath;
 }
 
-/** A trainer must not stay away because its helper could not be unpacked: that is told, and a path given where nothing lies. */
+/**
+ * If unpacking the helper fails, the trainer still starts: the failure is printed, and the returned
+ * path does not exist.
+ */
 export function installedFile(path: string): string {
   try {
     return unpackedFile(path);

@@ -4,13 +4,14 @@ import { crc32cOf } from './crc32c.ts';
 import { unpackedFile } from './unpack.ts';
 
 /**
- * In place of core/native-checksums.ts: the addons are unpacked and loaded. Where nothing may be unpacked, or what was unpacked may not be
- * executed (a read-only root, mounts with noexec), the same sums come from slower code.
+ * In place of core/native-checksums.ts: unpacks and loads the addons. Where it may not unpack or
+ * execute files (a read-only root, mounts with noexec), slower code computes the same sums.
  */
 export function loadCrc32(): Checksum {
   return loadPackage()?.crc32 ?? crc32;
 }
 
+/** Loads the CRC-32C: native code if it can be unpacked, else plain code. */
 export function loadCrc32c(): Checksum {
   return loadOwn() ?? loadPackage()?.crc32c ?? crc32cOf;
 }

@@ -4,15 +4,16 @@ import { dirname, join } from 'node:path';
 import { getAsset, getAssetKeys } from 'node:sea';
 import { makeFolders } from '../core/make-folders.ts';
 
-/** Assets that belong together are unpacked together, below one folder of their name. */
+/** Assets that belong together are unpacked into one folder of their name. */
 const GROUPS = ['python', 'examples', 'native'] as const;
 type Group = (typeof GROUPS)[number];
 
 const unpacked = new Map<Group, string>();
 
 /**
- * Where a file of the executable lies on disk; it is unpacked when it is first asked for. The folder is named after its content (`digest`), so
- * that another version never reads these files; it is private to the user, and one that belongs to somebody else is not trusted.
+ * The path of an asset on disk, unpacked on first use. The folder is named after its content
+ * (`digest`), so that another version never reads these files. It is private to the user; a folder
+ * of another owner is not trusted.
  */
 export function unpackedFile(path: string): string {
   const group = GROUPS.find((name) => path === name || path.startsWith(`${name}/`));
@@ -42,7 +43,10 @@ function digest(): string {
   return Buffer.from(getAsset('digest')).toString('latin1');
 }
 
-/** The user's cache first; then what also a container with a read-only root has mounted mostly. */
+/**
+ * The user's cache first, then folders that are usually writable in a container with a read-only
+ * root.
+ */
 function places(): readonly string[] {
   const { XDG_CACHE_HOME: cache, HOLDFAST_CACHE: own } = process.env;
   const user = `holdfast-${process.getuid?.() ?? 0}`;
@@ -79,11 +83,11 @@ function unpackAt(group: Group, place: string, name: string): string {
   return root;
 }
 
-/** Whoever may write there decides what is loaded. */
+/** A user with write access to the folder decides which code is loaded. */
 function assertPrivate(place: string): void {
   const facts = lstatSync(place);
   const me = process.getuid?.() ?? facts.uid;
-  if (!facts.isDirectory() || facts.uid !== me || (facts.mode & 0o022) !== 0) throw new Error('it belongs to others too');
+  if (!facts.isDirectory() || facts.uid !== me || (facts.mode & 0o022) !== 0) throw new Error('another user can write to it');
 }
 
 function isThere(root: string): boolean {

@@ -1,11 +1,12 @@
 import { getAsset } from 'node:sea';
 import * as threads from 'node:worker_threads';
 
+/** The names of `node:worker_threads` that this module passes through. */
 export const { isMainThread, parentPort, threadId, workerData } = threads;
 
 /**
- * In place of node:worker_threads: a worker of ours is not a file here but a part of the executable's one program, which is run again on the
- * new thread and told by its first argument which part it is.
+ * In place of node:worker_threads. Here a worker is a part of the executable's one program. A new
+ * thread runs that program again, and the first argument names the part.
  */
 export class Worker extends threads.Worker {
   constructor(program: string | URL, options: threads.WorkerOptions = {}) {

@@ -1,2 +1,5 @@
-/** Every worker of ours, by the path that its URL has in the executable. Empty here: tools/binary/bundle.ts puts in every `worker.ts` there is. */
+/**
+ * Every worker, by the path of its URL in the executable. Empty here: tools/binary/bundle.ts adds
+ * every `*-worker.ts`.
+ */
 export const WORKERS: Readonly<Record<string, () => Promise<unknown>>> = {};

@@ -1,4 +1,4 @@
-import { version } from './version.ts';
+import { version } from './frame/version.ts';
 
 // The commonest question of scripts is answered without loading anything else.
 const [only, ...more] = process.argv.slice(2);
@@ -6,6 +6,6 @@ if (only === '--version' && more.length === 0) process.stdout.write(`holdfast ${
 else {
   const { setRuntimeFlags } = await import('../core/runtime-flags.ts');
   setRuntimeFlags(only);
-  const { runProcess } = await import('./run-process.ts');
-  await runProcess();
+  const [{ runProcess }, { COMMANDS }] = await Promise.all([import('./run-process.ts'), import('./commands/index.ts')]);
+  await runProcess(COMMANDS);
 }

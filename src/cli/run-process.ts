@@ -2,18 +2,17 @@ import { realClock } from '../core/clock.ts';
 import { EXIT, type ExitCode } from '../core/exit-codes.ts';
 import { ignoredSignals, withoutSignals } from '../core/ignored-signals.ts';
 import { leaveAtOnce } from '../core/leave-at-once.ts';
-import type { CommandEntry } from './command.ts';
-import { COMMANDS } from './commands/index.ts';
+import type { CommandEntry } from './frame/command.ts';
 import { printError } from './output/print-error.ts';
-import { runCli } from './run.ts';
+import { runCli } from './frame/run-cli.ts';
 
 /**
- * Runs the command line of this process. The exit code is set, not forced, so that everything printed gets out first; forced is it only where
- * the process could not end otherwise.
+ * Runs the command line of this process. It sets the exit code and lets the process end by itself,
+ * so that all output is written first. It exits at once only where the process could not end.
  */
-export async function runProcess(commands: readonly CommandEntry[] = COMMANDS): Promise<void> {
-  const { argv, env, stdout, stderr } = process;
-  // Damaged files make errors by the hundred thousand, and where they arose is shown only to who asks.
+export async function runProcess(commands: readonly CommandEntry[], args: readonly string[] = process.argv.slice(2)): Promise<void> {
+  const { env, stdout, stderr } = process;
+  // A damaged file can cause a hundred thousand errors, and only HOLDFAST_DEBUG shows their stacks.
   if ((env['HOLDFAST_DEBUG'] ?? '') === '') Error.stackTraceLimit = 0;
   process.on('uncaughtException', (error) => {
     // A command that must not end because of a defect listens itself.
@@ -24,10 +23,10 @@ export async function runProcess(commands: readonly CommandEntry[] = COMMANDS): 
   const ignored = ignoredSignals(env);
   // Without a listener they would have their default effect.
   for (const name of ignored) process.on(name, () => {});
-  const signals = { ...withoutSignals(process, ignored), exit: (code: ExitCode) => process.exit(code) };
+  const signals = { ...withoutSignals(process, ignored), isFirst: process.pid === 1, exit: (code: ExitCode) => process.exit(code) };
   let isStuck = false;
   const cannotEnd = (): void => void (isStuck = true);
-  const code = await runCli(argv.slice(2), { stdout, stderr, env, signals, clock: realClock, commands, cannotEnd });
+  const code = await runCli(args, { stdout, stderr, env, signals, clock: realClock, commands, cannotEnd });
   process.exitCode = code;
   if (isStuck) leaveAtOnce(code);
 }

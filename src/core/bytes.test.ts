@@ -23,7 +23,7 @@ describe('parseBytes', () => {
     });
   });
 
-  it('refuses a letter that could mean two things and names both', () => {
+  it('refuses a letter with two meanings and names both', () => {
     expect(parseBytes('8M')).toMatchObject({ ok: false, reason: expect.stringContaining('(MB or MiB?)') as string });
     expect(parseBytes('8mb')).toMatchObject({ ok: false, reason: expect.stringContaining('(MB or MiB?)') as string });
   });
@@ -55,7 +55,7 @@ describe('formatBytes', () => {
     expect(formatBytes(count)).toBe(text);
   });
 
-  it('writes what parseBytes reads back to within half a percent', () => {
+  it('writes text that parseBytes reads back to within half a percent', () => {
     fc.assert(
       fc.property(
         fc.maxSafeNat().map((n) => Math.floor(n / 2)),

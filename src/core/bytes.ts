@@ -3,10 +3,10 @@ import { type Parsed, parsed, refused } from './parsed.ts';
 
 declare const unit: unique symbol;
 
-/** A size or an offset in bytes; made by {@link parseBytes} only. */
+/** A size or an offset in bytes; only {@link parseBytes} makes one. */
 export type Bytes = number & { readonly [unit]: 'bytes' };
 
-/** Factors by the spelling users write; `Ki`, `Mi`, … are Kubernetes' spelling of the same. */
+/** The factor of each unit. `Ki`, `Mi`, … are the Kubernetes spelling of `KiB`, `MiB`, …. */
 const FACTORS: ReadonlyMap<string, number> = new Map([
   ['B', 1],
   ['kB', 1e3],
@@ -33,7 +33,7 @@ function bytes(count: number): Bytes {
   return count as Bytes;
 }
 
-/** Reads a size as users write it: `8MiB`, `500MB`, `1.5 GiB`, `16Gi`. A number without a unit is refused. */
+/** Reads a size such as `8MiB`, `500MB`, `1.5 GiB` or `16Gi`. Refuses a number without a unit. */
 export function parseBytes(text: string): Parsed<Bytes> {
   const match = /^(\d+(?:\.\d+)?) ?([A-Za-z]*)$/.exec(text.trim());
   if (match === null) return refused(`"${excerpt(text, 40)}" is not a size: ${RULE}`);
@@ -55,7 +55,7 @@ function nearest(suffix: string): string {
 
 const STEPS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
-/** A size for people: `0 B`, `1023 B`, `8 MiB`, `1.5 GiB`; three digits or so. */
+/** A size for people, with about three digits: `0 B`, `1023 B`, `8 MiB`, `1.5 GiB`. */
 export function formatBytes(count: number): string {
   if (count < 1024) return `${Math.round(count)} B`;
   let value = count;

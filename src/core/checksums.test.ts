@@ -13,11 +13,11 @@ describe('fletcher32', () => {
     ['more words than fit between two reductions', Array.from({ length: 1000 }, (_, i) => i % 256), 0x0d689183],
     ['the largest words for long', Array<number>(4001).fill(255), 0xff00ff00],
     ['a long odd run', Array.from({ length: 70001 }, (_, i) => (i * i * 31 + 7) % 256), 0x7ea3721a],
-  ])('agrees with what the HDF5 library stored for %s', (_, bytes, expected) => {
+  ])('agrees with the checksum that the HDF5 library stored for %s', (_, bytes, expected) => {
     expect(fletcher32(Uint8Array.from(bytes))).toBe(expected);
   });
 
-  it('does not depend on how the bytes lie in memory, nor on where a long run is cut into even parts', () => {
+  it('does not depend on the place of the bytes in memory, nor on where a long run is cut into even parts', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 3000 }), fc.nat(), (bytes, cut) => {
         const shifted = new Uint8Array(bytes.length + 1);
@@ -47,7 +47,7 @@ function carry(sum: number): number {
   return sum > 0xffff ? sum - 0xffff : sum;
 }
 
-it('the CRC-32 of long and of short pieces is the same, in whichever pieces it is taken', () => {
+it('the CRC-32 does not depend on how the bytes are cut into pieces', () => {
   const bytes = Buffer.alloc(3 * 1024 * 1024 + 17, 'holdfast keeps');
   const whole = zlibCrc32(bytes);
   expect(crc32(bytes)).toBe(whole);

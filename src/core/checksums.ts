@@ -9,14 +9,17 @@ export function crc32(bytes: Uint8Array, previous = 0): number {
   return nativeCrc32(bytes, previous);
 }
 
-/** Loaded when they are first needed: native code takes as long to load as forty modules. */
+/** Loaded on first use: native code takes as long to load as forty modules. */
 let nativeCrc32: Checksum | null = null;
 let nativeCrc32c: Checksum | null = null;
 
-/** From here on the native package, three times as fast as zlib's, is worth being loaded. */
+/**
+ * From this size on, the native package pays for its load time: it is three times as fast as
+ * zlib's.
+ */
 const LONG_BYTES = 1024 * 1024;
 
-/** CRC-32 of a part of the bytes, for parts so short that calling native code costs more than it saves. */
+/** CRC-32 of a range that is too short for native code: the call would cost more than it saves. */
 export function shortCrc32(bytes: Uint8Array, start: number, end: number): number {
   let crc = 0xffff_ffff;
   for (let at = start; at < end; at++) crc = (CRC32_TABLE[(crc ^ (bytes[at] as number)) & 0xff] as number) ^ (crc >>> 8);
@@ -46,13 +49,15 @@ export function hex32(value: number): string {
 }
 
 /**
- * Fletcher-32 of the bytes as HDF5 computes it: over big-endian 16-bit words, both sums starting at zero, an odd last byte standing
- * for the high half of a word. Continues from `previous` where the bytes before were an even number.
+ * Fletcher-32 of the bytes as HDF5 computes it: over big-endian 16-bit words, both sums starting at
+ * zero. An odd last byte is the high half of a word. Continues from `previous` when the bytes
+ * before were an even number.
  */
 export function fletcher32(bytes: Uint8Array, previous = 0): number {
   const isAligned = bytes.byteOffset % 2 === 0 && IS_LITTLE_ENDIAN;
   const whole = bytes.length & ~1;
-  // Adding with end-around carry commutes with swapping bytes, so words are summed as the processor reads them and swapped at the end.
+  // Addition with end-around carry commutes with swapping bytes. The sum uses the processor's byte
+  // order and swaps at the end.
   const words = isAligned
     ? new Uint16Array(bytes.buffer, bytes.byteOffset, whole / 2)
     : new Uint16Array(new Uint8Array(bytes.subarray(0, whole)).buffer);
@@ -68,7 +73,10 @@ export function fletcher32(bytes: Uint8Array, previous = 0): number {
 }
 
 const IS_LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
-/** Words between two reductions: the high sum then stays below 2^32 (at most 2^16 × (1 + n + n × (n + 1) / 2)). */
+/**
+ * Words between two reductions: the high sum then stays below 2^32 (at most 2^16 × (1 + n + n × (n
+ * + 1) / 2)).
+ */
 const WORDS_PER_REDUCTION = 352;
 
 function fletcherSums(words: Uint16Array, startLow: number, startHigh: number): { readonly low: number; readonly high: number } {
@@ -78,7 +86,8 @@ function fletcherSums(words: Uint16Array, startLow: number, startHigh: number): 
   let at = 0;
   while (at < quads) {
     const end = Math.min(at + WORDS_PER_REDUCTION, quads);
-    // Four words a turn: the high sum gains four times the low one before them, and each word as often as it stands before an end.
+    // Four words a turn: the high sum gains four times the previous low sum, and each word once for
+    // each turn it stays in the sum.
     for (; at < end; at += 4) {
       const a = words[at] as number;
       const ab = a + (words[at + 1] as number);
@@ -97,7 +106,7 @@ function fletcherSums(words: Uint16Array, startLow: number, startHigh: number): 
   return { low, high };
 }
 
-/** A 32-bit sum (its bits taken as unsigned) brought to 16 bits with end-around carry; zero only for zero. */
+/** A 32-bit sum (unsigned) reduced to 16 bits with end-around carry; zero only for zero. */
 function fold16(sum: number): number {
   const once = (sum & 0xffff) + (sum >>> 16);
   return (once & 0xffff) + (once >>> 16);

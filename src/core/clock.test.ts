@@ -49,6 +49,27 @@ describe('realClock', () => {
     await expect(asleep).rejects.toThrow('enough');
   });
 
+  it.each([40 * 86_400_000, Infinity])('sleeps longer than the longest timer of the runtime: %d ms', async (ms) => {
+    const stop = new AbortController();
+    let isOver = false;
+    const asleep = realClock.sleep(ms, { signal: stop.signal }).then(() => (isOver = true));
+    await realClock.sleep(20);
+    expect(isOver).toBe(false);
+    stop.abort(new Error('enough'));
+    await expect(asleep).rejects.toThrow('enough');
+  });
+
+  it('ends a sleep below zero without a warning', async () => {
+    const warnings: Error[] = [];
+    const heard = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', heard);
+    await realClock.sleep(-5);
+    // The runtime prints warnings on the next turn.
+    await realClock.sleep(0);
+    process.off('warning', heard);
+    expect(warnings).toEqual([]);
+  });
+
   it('has a monotonic side that does not go back over a sleep', async () => {
     const before = realClock.monotonic();
     await realClock.sleep(1);

@@ -2,12 +2,16 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as timeout } from 'node:timers/promises';
 import { type Millis, millis } from './duration.ts';
 
+/** How a sleep can end early. */
 export interface SleepOptions {
   /** Ends the sleep early: it rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** The only source of time. Everything that waits, times or dates takes one, so that tests and simulations own the time. */
+/**
+ * The only source of time. Every component that waits or dates takes a clock, so that tests and
+ * simulations control the time.
+ */
 export interface Clock {
   /** Wall clock: milliseconds since 1970. May jump. */
   now(): Millis;
@@ -16,12 +20,19 @@ export interface Clock {
   sleep(ms: number, options?: SleepOptions): Promise<void>;
 }
 
+/** A longer timer of the runtime, of more than 25 days, ends at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** The clock of the system. */
 export const realClock: Clock = {
   now: () => millis(Date.now()),
   monotonic: () => millis(performance.now()),
   async sleep(ms, { signal } = {}) {
+    const options = signal === undefined ? {} : { signal };
+    let leftMs = Math.max(0, ms);
     try {
-      await timeout(ms, undefined, signal === undefined ? {} : { signal });
+      for (; leftMs > LONGEST_TIMER_MS; leftMs -= LONGEST_TIMER_MS) await timeout(LONGEST_TIMER_MS, undefined, options);
+      await timeout(leftMs, undefined, options);
     } catch (thrown) {
       // The runtime wraps the reason in an AbortError; callers want the reason itself.
       signal?.throwIfAborted();
@@ -35,7 +46,10 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Time that stands still until a test moves it. Sleepers wake in the order of their times, then of their arrival. */
+/**
+ * Time that stands still until a test advances it. Sleepers wake in the order of their times, then
+ * of their arrival.
+ */
 export class VirtualClock implements Clock {
   #elapsed = 0;
   readonly #start: number;
@@ -53,7 +67,10 @@ export class VirtualClock implements Clock {
     return millis(this.#elapsed);
   }
 
-  /** How many sleeps wait for {@link advance}. A test that hangs with this above zero forgot to move the time. */
+  /**
+   * The number of sleeps that wait for {@link advance}. If a test hangs while this is above zero,
+   * it forgot to advance the time.
+   */
   get waiting(): number {
     return this.#sleepers.length;
   }
@@ -75,7 +92,10 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Moves the time on, waking sleepers one by one; each runs, and may sleep again, before the next wakes. */
+  /**
+   * Advances the time and wakes sleepers one by one. Each runs, and may sleep again, before the
+   * next wakes.
+   */
   async advance(ms: number): Promise<void> {
     const target = this.#elapsed + ms;
     await settle();
@@ -87,7 +107,7 @@ export class VirtualClock implements Clock {
     this.#elapsed = target;
   }
 
-  /** Removes and returns the sleeper that wakes first, at or before `target`. */
+  /** Removes and returns the first sleeper due at or before `target`. */
   #take(target: number): Sleeper | undefined {
     let first: Sleeper | undefined;
     for (const sleeper of this.#sleepers) if (sleeper.at <= target && (first === undefined || sleeper.at < first.at)) first = sleeper;
@@ -96,7 +116,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Lets everything that is ready run: promise chains of any length end before the next turn of the event loop. */
+/** Runs all ready work: promise chains of any length end before the next turn of the event loop. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -53,7 +53,7 @@ describe('formatDuration', () => {
     expect(formatDuration(ms)).toBe(text);
   });
 
-  it('writes what parseDuration reads back to within three percent', () => {
+  it('writes text that parseDuration reads back to within three percent', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10 ** 12 }), (ms) => {
         const back = parseDuration(formatDuration(ms));

@@ -3,7 +3,7 @@ import { type Parsed, parsed, refused } from './parsed.ts';
 
 declare const unit: unique symbol;
 
-/** A length of time in milliseconds; made by {@link parseDuration} and by clocks ({@link millis}). */
+/** A length of time in milliseconds; {@link parseDuration} and clocks ({@link millis}) make it. */
 export type Millis = number & { readonly [unit]: 'ms' };
 
 /** Largest first: the order in which the parts of `1d2h3m4s5ms` must stand. */
@@ -18,11 +18,12 @@ const UNITS: readonly (readonly [name: string, ms: number])[] = [
 const RULE = 'a duration is numbers with units, largest first: 500ms, 30s, 5m, 1h30m, 2d';
 const PART = /(\d+(?:\.\d+)?) ?([A-Za-z]*) ?/y;
 
+/** A number of milliseconds as a {@link Millis}. */
 export function millis(count: number): Millis {
   return count as Millis;
 }
 
-/** Reads a duration as users write it: `30s`, `1h30m`, `1.5h`, `500ms`. A number without a unit is refused. */
+/** Reads a duration such as `30s`, `1h30m`, `1.5h` or `500ms`. Refuses a number without a unit. */
 export function parseDuration(text: string): Parsed<Millis> {
   const trimmed = text.trim();
   let total = 0;
@@ -48,7 +49,10 @@ function notADuration(text: string): Parsed<never> {
   return refused(`"${excerpt(text, 40)}" is not a duration: ${RULE}`);
 }
 
-/** A duration for people, in its two largest units: `0ms`, `850ms`, `3.2s`, `1m 30s`, `2h 5m`, `3d 4h`. */
+/**
+ * A duration for people, in its two largest units: `0ms`, `850ms`, `3.2s`, `1m 30s`, `2h 5m`, `3d
+ * 4h`.
+ */
 export function formatDuration(ms: number): string {
   if (ms < 999.5) return `${Math.round(ms)}ms`;
   if (ms < 59_950) return `${Number((ms / 1000).toFixed(1))}s`;

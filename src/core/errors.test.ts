@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { systemCode } from './errors.ts';
 
 describe('the code of a system error', () => {
-  it('is the one Node gives', () => {
+  it('is the code that Node gives', () => {
     expect(systemCode(Object.assign(new Error('no space'), { code: 'ENOSPC', errno: -28 }))).toBe('ENOSPC');
   });
 
-  it.each(['EDQUOT', 'ESTALE'] as const)('is %s also where Node has no name for it', (name) => {
+  it.each(['EDQUOT', 'ESTALE'] as const)('is %s even though Node has no name for it', (name) => {
     const errno = -constants.errno[name];
     for (const code of ['UNKNOWN', `Unknown system error ${errno}`]) {
       expect(systemCode(Object.assign(new Error('unknown'), { code, errno }))).toBe(name);

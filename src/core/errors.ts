@@ -1,28 +1,34 @@
 import { constants } from 'node:os';
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 import type { ExitCode } from './exit-codes.ts';
+import { withoutUsers } from './secrets.ts';
 
+/** The texts and the cause of a {@link HoldfastError}. */
 export interface ErrorFacts {
   /** What went wrong: names the thing, its value and the rule it broke. One sentence. */
   readonly message: string;
-  /** The way out: what the reader can do now. */
+  /** The way out: an action for the reader. */
   readonly hint?: string;
   readonly cause?: unknown;
-  /** Where it ends a command otherwise than its code says. */
+  /** The exit code, when it differs from the one of the error's code. */
   readonly exit?: ExitCode;
 }
 
-/** An error the user can act on. Its code is stable, is documented by `holdfast explain CODE`, and decides the exit code unless it is told. */
+/**
+ * An error that the user can act on. Its code is stable, `holdfast explain CODE` documents it, and
+ * it decides the exit code unless `exitCode` overrides it. No text of it holds a password of an
+ * address, wherever the address came from.
+ */
 export class HoldfastError extends Error {
   readonly code: ErrorCode;
   readonly hint: string | undefined;
   readonly #exit: ExitCode | undefined;
 
   constructor(code: ErrorCode, facts: ErrorFacts) {
-    super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    super(withoutUsers(facts.message), facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = 'HoldfastError';
     this.code = code;
-    this.hint = facts.hint;
+    this.hint = facts.hint === undefined ? undefined : withoutUsers(facts.hint);
     this.#exit = facts.exit;
   }
 
@@ -31,7 +37,7 @@ export class HoldfastError extends Error {
   }
 }
 
-/** Makes an Error of whatever was thrown. */
+/** Converts any thrown value to an Error. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
@@ -39,7 +45,7 @@ export function toError(thrown: unknown): Error {
 /** The system's error code (`ENOENT`, `EIO`, …) of a thrown value, or null. */
 export function systemCode(thrown: unknown): string | null {
   if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return null;
-  // Node has no name for some, such as a used-up quota or a stale handle of NFS, and says "UNKNOWN".
+  // Node reports "UNKNOWN" for some errors, such as an exhausted quota or a stale NFS handle.
   const { code } = thrown;
   if (typeof code !== 'string') return null;
   return 'errno' in thrown && !code.startsWith('E') ? (nameOf(thrown.errno) ?? code) : code;

@@ -17,12 +17,12 @@ describe('the signals that a process was started to ignore', () => {
     expect(ignoredSignals({ [IGNORED_VARIABLE]: mask })).toEqual(names);
   });
 
-  it('are none where nobody tells, and never more than these', () => {
+  it('are none without the launcher’s mask, and never others than these', () => {
     expect(ignoredSignals({})).toEqual([]);
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => ignoredSignals({ [IGNORED_VARIABLE]: text }).length <= 3));
   });
 
-  it('reach nobody, others do', () => {
+  it('reach no listener, while other signals do', () => {
     const hub = new EventEmitter();
     const heard: string[] = [];
     const left = withoutSignals(hub, ['SIGHUP']);

@@ -1,13 +1,19 @@
-/** Set by the launcher for the supervisor alone: SigIgn of /proc/PID/status, as it was before the runtime started. */
+/**
+ * Set by the launcher for the supervisor alone: SigIgn of /proc/PID/status, before the runtime
+ * started.
+ */
 export const IGNORED_VARIABLE = 'HOLDFAST_IGNORED_SIGNALS';
 
-/** What shells and nohup ignore for a command in the background, by its bit. SIGTERM is none of them: whoever ends a machine must be heard. */
+/**
+ * The signals that shells and nohup ignore for a background command, by bit. SIGTERM stays audible,
+ * because it announces the end of the machine.
+ */
 const IGNORABLE = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 4 } as const;
 type Ignorable = keyof typeof IGNORABLE;
 
 /**
- * The signals that this process was started to ignore (`nohup`, or `&` in a script). Node.js gives every signal its default effect again when it
- * starts, so that only its launcher can tell.
+ * The signals that this process was started to ignore (`nohup`, or `&` in a script). Node.js resets
+ * every signal to its default effect at start, so only the launcher knows them.
  */
 export function ignoredSignals(env: Readonly<Record<string, string | undefined>>): readonly Ignorable[] {
   const mask = env[IGNORED_VARIABLE] ?? '';
@@ -21,7 +27,7 @@ interface Hub<Name extends string> {
   off(event: Name, listener: () => void): unknown;
 }
 
-/** The same hub, on which nobody hears these signals. */
+/** The same hub with these signals silenced. */
 export function withoutSignals<Name extends string>(hub: Hub<Name>, ignored: readonly string[]): Hub<Name> {
   return {
     on: (event, listener) => ignored.includes(event) || hub.on(event, listener),

@@ -6,14 +6,14 @@ import { tempFolder } from '../../test/support/temp-folder.ts';
 
 const MODULE = new URL('./leave-at-once.ts', import.meta.url).href;
 
-/** What a thread does that waits in the kernel for ever: it opens a pipe that nobody else opens. */
+/** A thread that waits in the kernel for ever: it opens a pipe that has no other end. */
 const waitsFor = (pipe: string): string => `
   import { openSync } from 'node:fs';
   import { parentPort } from 'node:worker_threads';
   parentPort.postMessage('begun');
   openSync(${JSON.stringify(pipe)});`;
 
-/** A program with such a thread that leaves with a code. */
+/** A program with such a thread that exits with a code. */
 const programFor = (pipe: string, code: number): string => `
   import { Worker } from 'node:worker_threads';
   import { leaveAtOnce } from ${JSON.stringify(MODULE)};
@@ -23,7 +23,7 @@ const programFor = (pipe: string, code: number): string => `
   });`;
 
 describe('a process with a thread that waits in the kernel', () => {
-  it.each([0, 7, 143])('leaves with %i all the same, and what it said is heard', async (code) => {
+  it.each([0, 7, 143])('exits with %i, and its output arrives', async (code) => {
     using folder = tempFolder();
     const pipe = join(folder.path, 'pipe');
     execFileSync('mkfifo', [pipe]);

@@ -3,9 +3,11 @@ import { existsSync } from 'node:fs';
 const SHELL = '/bin/sh';
 
 /**
- * Ends the process with this code although a thread of it waits in the kernel for a disk that does not answer: the runtime would wait for that thread. Whoever
- * becomes another program has no other threads any more, and a shell ends with any code. Without a shell it dies of SIGTERM, which whoever looks reads as 143:
- * interrupted and resumable. Everything that is to be kept must be written by now. Returns where neither is possible.
+ * Ends the process with this code even when one of its threads waits in the kernel for a silent
+ * disk. The runtime would wait for that thread. Replacing the process with a shell (exec) removes
+ * all threads, and a shell can exit with any code. Without a shell the process dies of SIGTERM,
+ * which the parent reads as 143: interrupted and resumable. The caller writes everything it needs
+ * to keep before this. Returns when neither is possible.
  */
 export function leaveAtOnce(code: number): void {
   if (existsSync(SHELL)) process.execve?.(SHELL, ['sh', '-c', `exit ${code}`], {});

@@ -10,7 +10,7 @@ class FakeProcess extends EventEmitter {
   }
 }
 
-/** Work that ends only when it is told to. */
+/** Work that ends only when it is aborted. */
 const untilAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('gave up'))));
 
@@ -37,7 +37,7 @@ describe('Lifecycle', () => {
     await expect(running).rejects.toThrow('stopped by Ctrl-C');
   });
 
-  it('lets the first error win and keeps the later ones beside it', async () => {
+  it('keeps the first error, and the later ones beside it', async () => {
     using life = new Lifecycle(new FakeProcess());
     const running = life.run(untilAborted);
     life.fail(new Error('disk on fire'));
@@ -46,7 +46,7 @@ describe('Lifecycle', () => {
     expect(life.later.map(({ message }) => message)).toEqual(['and the log is gone', 'gave up']);
   });
 
-  it('does not call work that finished after a signal a success', async () => {
+  it('does not call work a success that finished after a signal', async () => {
     const source = new FakeProcess();
     using life = new Lifecycle(source);
     const running = life.run(async () => {
@@ -62,7 +62,7 @@ describe('Lifecycle', () => {
     await expect(life.run(async () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
-  it('hands the signals over to who asks for them, with the one that came before', async () => {
+  it('passes signals to a new listener, including the one that came before it', async () => {
     const source = new FakeProcess();
     using life = new Lifecycle(source);
     source.emit('SIGTERM');
@@ -86,8 +86,43 @@ describe('Lifecycle', () => {
 });
 
 describe('exitCodeOf', () => {
-  it('knows the code of our own errors and calls every other a defect', () => {
+  it('knows the code of every Holdfast error and treats any other error as a defect', () => {
     expect(exitCodeOf(new HoldfastError('USAGE', { message: 'x' }))).toBe(64);
     expect(exitCodeOf(new TypeError('x'))).toBe(70);
+  });
+
+  it('leaves signals their default effect while work holds the thread, and hears them again after it', async () => {
+    const source = new FakeProcess();
+    using life = new Lifecycle(source);
+    expect(await life.whileBusy(() => source.eventNames())).toEqual([]);
+    expect(source.eventNames()).toEqual(['SIGINT', 'SIGTERM']);
+    await expect(
+      life.whileBusy(() => {
+        throw new Error('no such thing');
+      }),
+    ).rejects.toThrow('no such thing');
+    expect(source.eventNames()).toEqual(['SIGINT', 'SIGTERM']);
+  });
+
+  it('keeps the signals of a first process, which the kernel would discard', async () => {
+    const source = Object.assign(new FakeProcess(), { isFirst: true });
+    using life = new Lifecycle(source);
+    expect(await life.whileBusy(() => source.eventNames())).toEqual(['SIGINT', 'SIGTERM']);
+  });
+
+  it('starts no work that holds the thread after a signal', async () => {
+    const source = new FakeProcess();
+    using life = new Lifecycle(source);
+    const busy = life.whileBusy(() => 'done');
+    source.emit('SIGTERM');
+    await expect(busy).rejects.toMatchObject({ code: 'TERMINATED' });
+  });
+
+  it('does not take back signals that another listener has taken over', async () => {
+    const source = new FakeProcess();
+    const life = new Lifecycle(source);
+    life.handOver();
+    await life.whileBusy(() => null);
+    expect(source.eventNames()).toEqual([]);
   });
 });

@@ -1,22 +1,34 @@
+import { setImmediate } from 'node:timers/promises';
 import { HoldfastError, toError } from './errors.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
+/** A signal that stops a command. */
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
-/** The part of a process that a lifecycle needs; the real one, or a test's. */
+/** The part of a process that a lifecycle needs: the real one, or one of a test. */
 export interface SignalSource {
   on(event: StopSignal, listener: () => void): unknown;
   off(event: StopSignal, listener: () => void): unknown;
   exit(code: ExitCode): void;
+  /** The kernel keeps from a first process the signals that it does not listen to. */
+  readonly isFirst?: boolean;
 }
+
+/** Runs work that holds the thread; a signal ends the process while it runs, and not after it. */
+export type WhileBusy = <T>(work: () => T) => Promise<T>;
 
 /**
  * The life of one command, from its start to its one end.
  *
- * Running: `signal` is open and work goes on. The first SIGINT, SIGTERM or {@link fail} makes it stopping.
- * Stopping: `signal` is aborted with the reason; whoever holds it cleans up and returns. Errors that come now are kept beside the
- * first, which stays the reason: it is the cause, they are mostly its consequences. A second SIGINT or SIGTERM ends the process at once.
- * Closed: the listeners are gone and signals have their default effect again, or are heard by whoever took them over.
+ * Running: `signal` is open and work continues. The first SIGINT, SIGTERM or {@link fail} makes it
+ * stopping.
+ * Stopping: `signal` is aborted with the reason; each holder cleans up and returns. The first error
+ * stays the reason, because later errors mostly follow from it; they are kept beside it. A second
+ * SIGINT or SIGTERM ends the process at once.
+ * Busy: work holds the thread, so that no listener would be called before its end. Signals have
+ * their default effect, which ends the process at once.
+ * Closed: the listeners are gone. Signals have their default effect again, or go to the component
+ * that took them over.
  */
 export class Lifecycle implements Disposable {
   readonly #controller = new AbortController();
@@ -24,16 +36,17 @@ export class Lifecycle implements Disposable {
   readonly #listeners: readonly (readonly [StopSignal, () => void])[];
   readonly #later: Error[] = [];
   #reason: Error | null = null;
-  /** The signal that is the reason; null: none is. */
+  #isListening = false;
+  /** The signal that caused the stop; null: none. */
   #heard: StopSignal | null = null;
 
   constructor(source: SignalSource) {
     this.#process = source;
     this.#listeners = (['SIGINT', 'SIGTERM'] as const).map((name) => [name, () => this.#onSignal(name)] as const);
-    for (const [name, listener] of this.#listeners) source.on(name, listener);
+    this.#listen();
   }
 
-  /** Aborted when the command shall end; its reason is the error the command ends with. */
+  /** Aborted to end the command; its reason is the error that the command ends with. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -57,7 +70,10 @@ export class Lifecycle implements Disposable {
     } else if (error !== this.#reason) this.#later.push(error);
   }
 
-  /** Runs the work of the command. An abort it answers with, whatever error it made of it, ends in the first error. */
+  /**
+   * Runs the work of the command. If the work ends by the abort, with any error, the first error is
+   * the result.
+   */
   async run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     let result: T | undefined;
     try {
@@ -69,7 +85,28 @@ export class Lifecycle implements Disposable {
     return result as T;
   }
 
-  /** From now on another hears the signals. What has come before is its to answer, too, and no reason for an end here any more; null: nothing has. */
+  /**
+   * Runs work that only computes, and leaves nothing behind that a sudden end would break. The
+   * signals of a first process stay as they are: the kernel would discard them.
+   */
+  readonly whileBusy: WhileBusy = async (work) => {
+    // A signal that came while something else held the thread is heard in the next turn that polls,
+    // and lost without its listener.
+    for (let turn = 0; turn < 2; turn++) await setImmediate();
+    if (this.#reason !== null) throw this.#reason;
+    if (!this.#isListening || this.#process.isFirst === true) return work();
+    this[Symbol.dispose]();
+    try {
+      return work();
+    } finally {
+      this.#listen();
+    }
+  };
+
+  /**
+   * Hands the signals over to another listener. Returns the signal that came before, which no
+   * longer ends the command here; null: none came.
+   */
   handOver(): StopSignal | null {
     this[Symbol.dispose]();
     const heard = this.#heard;
@@ -77,7 +114,13 @@ export class Lifecycle implements Disposable {
     return heard;
   }
 
+  #listen(): void {
+    this.#isListening = true;
+    for (const [name, listener] of this.#listeners) this.#process.on(name, listener);
+  }
+
   [Symbol.dispose](): void {
+    this.#isListening = false;
     for (const [name, listener] of this.#listeners) this.#process.off(name, listener);
   }
 

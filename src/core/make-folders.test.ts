@@ -20,7 +20,7 @@ const codeOf = (path: string): string => {
 };
 
 describe('making folders', () => {
-  it('makes what is missing, with the mode, and is content with what is there', () => {
+  it('makes missing folders with the mode and accepts existing ones', () => {
     const path = join(folder.path, 'a/b/c');
     makeFolders(path, 0o700);
     makeFolders(path);
@@ -36,18 +36,18 @@ describe('making folders', () => {
     expect(existsSync(join(folder.path, 'real/x'))).toBe(true);
   });
 
-  it('is refused where a file or a link to nothing is in the way', () => {
+  it('fails when a file or a dangling link is in the way', () => {
     writeFileSync(join(folder.path, 'file'), '');
     symlinkSync('nothing', join(folder.path, 'dangling'));
     const codes = ['file', 'file/x', 'file/x/y', 'dangling', 'dangling/x/y'].map((name) => codeOf(join(folder.path, name)));
     expect(codes).toEqual(['EEXIST', 'ENOTDIR', 'ENOTDIR', 'EEXIST', 'EEXIST']);
   });
 
-  it.skipIf(!existsSync('/proc/self'))('comes back where nothing can be made', () => {
+  it.skipIf(!existsSync('/proc/self'))('returns where no folder can be made', () => {
     expect(['/proc/holdfast', '/proc/holdfast/x/y'].map(codeOf)).toEqual(['ENOENT', 'ENOENT']);
   });
 
-  it('that shall last syncs every folder in which it has made one, and no other', () => {
+  it('durably syncs every folder in which it made another, and no other folder', () => {
     const synced: string[] = [];
     makeLastingFolders(join(folder.path, 'a/b/c'), (path) => synced.push(path));
     expect(synced).toEqual([join(folder.path, 'a/b'), join(folder.path, 'a'), folder.path]);

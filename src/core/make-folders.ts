@@ -2,12 +2,12 @@ import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { systemCode } from './errors.ts';
 
-/** What was there a moment ago may have been tidied away: it is made again, but not for ever. */
+/** Another process may remove a folder in between. It is made again, a bounded number of times. */
 const TRIES = 3;
 
 /**
- * Makes a folder and whatever is missing above it, each with this mode. Node.js' own way (`recursive`) never comes back where the system says ENOENT
- * below a folder that is there, as in /proc; here that is an error.
+ * Makes a folder and its missing parents, each with this mode. Node's own `recursive` never returns
+ * when the system reports ENOENT below an existing folder, as in /proc; here that is an error.
  */
 export function makeFolders(path: string, mode = 0o777): void {
   for (let tries = 1; ; tries++) {
@@ -20,7 +20,10 @@ export function makeFolders(path: string, mode = 0o777): void {
   }
 }
 
-/** The same; what was made is in the folder above it for good when this returns: a power cut must not take a whole run along. */
+/**
+ * The same, made durable: every new folder is synced into its parent before this returns. A power
+ * cut must not lose a whole run.
+ */
 export function makeLastingFolders(path: string, sync: (folder: string) => void = syncFolder): void {
   const missing: string[] = [];
   for (let at = resolve(path); !isFolder(at) && at !== dirname(at); at = dirname(at)) missing.push(at);
@@ -28,7 +31,10 @@ export function makeLastingFolders(path: string, sync: (folder: string) => void 
   for (const made of missing) sync(dirname(made));
 }
 
-/** Folders that cannot be opened to be read, and file systems that cannot sync any. */
+/**
+ * Errors of folders that cannot be opened for reading, and of file systems that cannot sync
+ * folders.
+ */
 const CANNOT_SYNC: ReadonlySet<string | null> = new Set(['EACCES', 'EPERM', 'EINVAL', 'ENOTSUP', 'EROFS']);
 
 function syncFolder(path: string): void {
@@ -50,13 +56,13 @@ function makeMissing(path: string, mode: number): void {
   for (const at of missing) makeOne(at, mode, false);
 }
 
-/** False when the folder above it is missing, which may be. */
+/** False when the parent folder is missing, which is an expected case. */
 function makeOne(path: string, mode: number, mayMiss: boolean): boolean {
   try {
     mkdirSync(path, { mode });
   } catch (thrown) {
     if (mayMiss && systemCode(thrown) === 'ENOENT') return false;
-    // Some say EROFS or EACCES of what is there.
+    // Some systems report EROFS or EACCES for an existing folder.
     if (!isFolder(path)) throw thrown;
   }
   return true;

@@ -2,11 +2,14 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type Clock, realClock } from './clock.ts';
 
-/** Below this there is no hurry. */
+/** Below this there is no need to collect. */
 const COMFORTABLE_BYTES = 120 * 1024 * 1024;
 /** What the process may grow by between two collections. */
 const GROWTH_BYTES = 16 * 1024 * 1024;
-/** Asking the system costs microseconds, and this is called once for every file: what takes no time leaves nothing behind. */
+/**
+ * Asking the system costs microseconds, once for every file. A file that took no time leaves no
+ * garbage.
+ */
 const MS_BETWEEN_LOOKS = 10;
 
 let lastLook = Number.NEGATIVE_INFINITY;
@@ -14,15 +17,15 @@ let allowedBytes = COMFORTABLE_BYTES;
 let collect: (() => void) | null = null;
 
 /**
- * To be called where much has just become needless, between one file and the next. The collector does not know that this is such a
- * place; left alone it lets what strangers' files unfolded to pile up while the next ones are read.
+ * Frees memory between one file and the next. The collector cannot know that much has just become
+ * garbage. Without this, the data of one file piles up while the next ones are read.
  */
 export function relieveMemory(clock: Clock = realClock): void {
   const now = clock.monotonic();
   if (now - lastLook < MS_BETWEEN_LOOKS) return;
   lastLook = now;
   const bytes = process.memoryUsage.rss();
-  // What a collection freed goes back to the system only a little later: the bound follows it down.
+  // The allocator returns freed memory to the system a little later, so the bound follows it down.
   allowedBytes = Math.min(allowedBytes, allowedAfter(bytes));
   if (bytes < allowedBytes) return;
   collect ??= exposedCollector();
@@ -30,7 +33,10 @@ export function relieveMemory(clock: Clock = realClock): void {
   allowedBytes = allowedAfter(process.memoryUsage.rss());
 }
 
-/** Gives back what starting up has left behind; for a process that has little to do for a long time. Takes some tens of milliseconds. */
+/**
+ * Releases the memory that starting up used, for a process that is mostly idle for a long time.
+ * Takes some tens of milliseconds.
+ */
 export function shrinkMemory(): void {
   collect ??= exposedCollector();
   collect();
@@ -41,8 +47,9 @@ function allowedAfter(bytes: number): number {
 }
 
 /**
- * The collector is not exposed by default; a context made after the flag was set has it. Asked for as the last resort, it also gives
- * the pages that it emptied back to the system, which it otherwise keeps for seconds.
+ * The collector is not exposed by default; a context made after the flag was set has it. As a
+ * last-resort collection it also returns empty pages to the system, which it otherwise keeps for
+ * seconds.
  */
 function exposedCollector(): () => void {
   setFlagsFromString('--expose-gc');

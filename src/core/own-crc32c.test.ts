@@ -20,7 +20,7 @@ const isBuiltHere = process.platform === 'linux' && process.arch === 'x64' && sp
 describe.skipIf(!isBuiltHere)('our own CRC-32C (needs Linux on x64 and a C compiler)', () => {
   const crc32c = own as Checksum;
 
-  it('is compiled without a word', () => {
+  it('compiles without a warning', () => {
     expect(built).toMatchObject({ status: 0, stdout: '', stderr: '' });
     expect(own).not.toBeNull();
   });
@@ -43,7 +43,7 @@ describe.skipIf(!isBuiltHere)('our own CRC-32C (needs Linux on x64 and a C compi
     );
   });
 
-  it('goes on from where the bytes before ended', () => {
+  it('continues from the checksum of the bytes before', () => {
     const bytes = Buffer.alloc(50_000, 'holdfast');
     fc.assert(fc.property(fc.nat(50_000), (at) => crc32c(bytes.subarray(at), crc32c(bytes.subarray(0, at), 0)) === crc32c(bytes, 0)));
   });
@@ -57,28 +57,28 @@ describe.skipIf(!isBuiltHere)('our own CRC-32C (needs Linux on x64 and a C compi
     expect(() => (crc32c as (...all: readonly unknown[]) => number)(...given)).toThrow(TypeError);
   });
 
-  it('is loaded by each thread that wants it', async () => {
+  it('is loaded by each thread that needs it', async () => {
     const code = `const { parentPort } = require('node:worker_threads'); const addon = { exports: {} };
       process.dlopen(addon, ${JSON.stringify(file)}); parentPort.postMessage(addon.exports.crc32c(Buffer.alloc(100_000, 7), 0));`;
     const answers = await Promise.all([1, 2].map(() => answerOf(new Worker(code, { eval: true }))));
     expect(answers).toEqual([1, 2].map(() => crc32c(Buffer.alloc(100_000, 7), 0)));
   });
 
-  it('is left out with one line where the compiler fails, and nothing half-made stays', () => {
+  it('is skipped with one line for each source when the compiler fails, and no partial file stays', () => {
     const before = readdirSync(folder);
     const { status, stderr } = build('false');
-    expect({ status, lines: stderr.trim().split('\n').length }).toEqual({ status: 0, lines: 1 });
+    expect({ status, lines: stderr.trim().split('\n').length }).toEqual({ status: 0, lines: 2 });
     expect(stderr).toContain('was not compiled');
     expect(readdirSync(folder)).toEqual(before);
   });
 });
 
 describe('without our own CRC-32C', () => {
-  it('there is none, and no error, where there is no compiler', () => {
+  it('nothing is built, and no error is raised, on a machine without a compiler', () => {
     expect(build('no-such-compiler')).toMatchObject({ status: 0, stdout: '', stderr: '' });
   });
 
-  it('a file that is missing or is no addon is as good as none', () => {
+  it('a missing file or a file that is not an addon counts as none', () => {
     const noAddon = join(folder, 'text.node');
     writeFileSync(noAddon, 'not an addon');
     expect(loadOwnCrc32c(noAddon)).toBeNull();

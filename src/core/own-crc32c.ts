@@ -1,7 +1,7 @@
-/** A checksum of the bytes, continuing from that of what comes before them. */
+/** A checksum of the bytes, continuing from the one of the bytes before them. */
 export type Checksum = (bytes: Uint8Array, previous: number) => number;
 
-/** What `native/build.sh` makes; below the root of an installation. */
+/** The output of `native/build.sh`, below the root of an installation. */
 export const OWN_CRC32C = 'native/crc32c-linux-x64.node';
 
 /** Our own code for CRC-32C, if the file is there and this processor and this system can run it. */

@@ -26,7 +26,7 @@ describe('printable', () => {
 });
 
 describe('excerpt', () => {
-  it('cuts a long text to the length given and marks the cut', () => {
+  it('cuts a long text to the given length and marks the cut', () => {
     expect(excerpt('x'.repeat(1000), 10)).toBe(`${'x'.repeat(9)}…`);
   });
 

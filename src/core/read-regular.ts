@@ -1,19 +1,34 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { systemCode } from './errors.ts';
 
 /**
- * The bytes of a small file that anybody may have replaced by something else. A pipe would make whoever opens it wait for ever, and a device may do
- * anything: neither is opened. Fails with EISDIR, EFTYPE (neither a file nor a folder) or EFBIG, and as the system does.
+ * Reads a small file that another user may have replaced. Opens neither a pipe, which could block
+ * for ever, nor a device, which may have side effects. Fails with EISDIR, EFTYPE (neither a file
+ * nor a folder), EFBIG, or the system's error. With `links: 'refused'` a link is EFTYPE, too.
  */
-export function readRegularFile(path: string, maxBytes: number): Buffer {
-  assertRegular(statSync(path), path, maxBytes);
-  // It may have been replaced since.
-  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+export function readRegularFile(path: string, maxBytes: number, links: 'followed' | 'refused' = 'followed'): Buffer {
+  const isFollowed = links === 'followed';
+  assertRegular(isFollowed ? statSync(path) : lstatSync(path), path, maxBytes);
+  // The file may have been replaced since.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | (isFollowed ? 0 : constants.O_NOFOLLOW));
   try {
     assertRegular(fstatSync(file), path, maxBytes);
     return readFileSync(file);
   } finally {
     closeSync(file);
   }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EISDIR: 'it is a folder',
+  EFTYPE: 'it is a pipe, a socket or a device',
+  EFBIG: 'it is too large',
+};
+
+/** For people: why {@link readRegularFile} has failed. */
+export function whyUnreadable(thrown: unknown): string {
+  const code = systemCode(thrown) ?? 'unknown error';
+  return REASONS[code] ?? code;
 }
 
 function assertRegular(stats: Stats, path: string, maxBytes: number): void {

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * The text of a small file on a volume that may fail. Asked for text itself, Node aborts the whole process when the file cannot be closed,
- * which is where network file systems tell of an error; asked for bytes, it throws.
+ * Reads the text of a small file on a volume that may fail. When asked for text, Node aborts the
+ * whole process if closing the file fails, and network file systems report errors at close. When
+ * asked for bytes, it throws.
  */
 export function readText(path: string): string {
   return readFileSync(path).toString('utf8');

@@ -41,7 +41,7 @@ describe('createRng', () => {
     for (const count of buckets) expect(Math.abs(count - 10_000)).toBeLessThan(300);
   });
 
-  it('forks streams that do not depend on how much was drawn before', () => {
+  it('forks streams that do not depend on earlier draws', () => {
     const fresh = createRng(5);
     const used = createRng(5);
     used.next();
@@ -78,7 +78,7 @@ describe('createRng', () => {
     expect(() => createRng(1).pick([])).toThrow(RangeError);
   });
 
-  it('takes as seed what randomSeed gives', () => {
+  it('accepts the seed that randomSeed returns', () => {
     const seed = randomSeed();
     expect(createRng(seed).seed).toBe(seed);
   });

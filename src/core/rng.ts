@@ -1,11 +1,14 @@
-/** The only source of randomness: seeded, so that whatever was random can be replayed from the printed seed. */
+/**
+ * The only source of randomness. It is seeded, so that every random choice can be replayed from the
+ * printed seed.
+ */
 export interface Rng {
   readonly seed: number;
   /** In [0, 1). */
   next(): number;
   /** A whole number, both ends included. */
   integer(min: number, max: number): number;
-  /** One of the items; they must not be empty. */
+  /** One of the items; the list must not be empty. */
   pick<T>(items: readonly T[]): T;
   /** An independent stream named by the label; taking from one does not move the other. */
   fork(label: string): Rng;
@@ -28,7 +31,7 @@ export function createRng(seed: number): Rng {
   };
 }
 
-/** A seed nobody can predict, for runs that name none; print it. */
+/** An unpredictable seed for a run that names none; the caller prints it. */
 export function randomSeed(): number {
   return Math.floor(Math.random() * 2 ** 32);
 }
@@ -51,14 +54,20 @@ function sfc32(seed: number): () => number {
   return step;
 }
 
-/** FNV-1a over the label, started from the parent's seed. Both are mixed: else what one bit of the seed does, one of the label could undo. */
+/**
+ * FNV-1a over the label, started from the parent's seed, then mixed. Without mixing, one bit of the
+ * label could undo one bit of the seed.
+ */
 function hash(label: string, seed: number): number {
   let state = 0x811c9dc5 ^ mixed(seed);
   for (let i = 0; i < label.length; i++) state = Math.imul(state ^ label.charCodeAt(i), 0x01000193);
   return mixed(state);
 }
 
-/** Every bit of the result depends on every bit of the word, and no two words have the same one (the last step of MurmurHash3). */
+/**
+ * Every bit of the result depends on every bit of the word, and no two words have the same one (the
+ * last step of MurmurHash3).
+ */
 function mixed(word: number): number {
   let state = word;
   state = Math.imul(state ^ (state >>> 16), 0x85ebca6b);

@@ -21,7 +21,7 @@ const brokenClaims = (lane: Lane, id: Scene['id'] = 'short-grace'): number =>
   judgeScene(sceneOf(id), lane, TWIN).filter(({ held }) => !held).length;
 
 describe('the claims about a scene', () => {
-  it('hold when the run went on after the last good step and ended like its twin', () => {
+  it('hold when the run resumed after the last good step and ended like its twin', () => {
     expect(brokenClaims(GOOD)).toBe(0);
     expect([stepsLost(GOOD), outcomeOf(GOOD, TWIN), falseEnds(GOOD, TWIN)]).toEqual([40, 'equal', 0]);
   });
@@ -43,13 +43,13 @@ describe('the claims about a scene', () => {
     expect(brokenClaims(laneOf(first, { ...second, from: 241 }), 'flipped-bit')).toBe(2);
   });
 
-  it('do not hold when nothing was started again', () => {
+  it('do not hold when no trainer was started again', () => {
     expect(brokenClaims(laneOf({ code: 143 }))).toBe(1);
   });
 });
 
 describe('the outcome of a lane', () => {
-  it('is stuck without a result and wrong with another one', () => {
+  it('is stuck without a result, and wrong with another result', () => {
     expect(outcomeOf(laneOf({ code: 137 }, { code: 1 }), TWIN)).toBe('stuck');
     expect(outcomeOf(laneOf({ code: 0 }, { code: 0, result: 'slope 9' }), TWIN)).toBe('wrong');
     expect(falseEnds(laneOf({ code: 0 }, { code: 0, result: 'slope 9' }), TWIN)).toBe(2);

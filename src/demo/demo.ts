@@ -6,7 +6,7 @@ import { installedFile } from '../core/installation.ts';
 import { HoldfastError } from '../core/errors.ts';
 import { type Claim, judgeScene } from './claims.ts';
 import { type Lane, playLane } from './play.ts';
-import { Program } from './program.ts';
+import { Program } from './demo-process.ts';
 import { findPython } from './python.ts';
 import type { Scene } from './scenes.ts';
 import { twinCommand } from './trainer-commands.ts';
@@ -19,17 +19,18 @@ export interface ScenePlayed {
   readonly claims: readonly Claim[];
 }
 
+/** The result of the demo. */
 export interface DemoReport {
   readonly python: string;
-  /** What the twin learned that nobody interrupted. */
+  /** The result of the twin that was not interrupted. */
   readonly twin: string;
   readonly scenes: readonly ScenePlayed[];
-  /** Where everything lies that was made; null when it was taken away. */
+  /** The folder of all output; null when it was removed. */
   readonly folder: string | null;
   readonly elapsedMs: number;
 }
 
-/** Told while the demo runs. */
+/** Called while the demo runs. */
 export interface Audience {
   begins(python: string, twin: string): void;
   /** A scene as it stands now; a lane is null before its trainer has started. */
@@ -37,17 +38,21 @@ export interface Audience {
   ends(played: ScenePlayed): void;
 }
 
+/** The options of the demo. */
 export interface DemoOptions {
   readonly scenes: readonly Scene[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Leave the folders of the runs behind. */
+  /** Keeps the folders of the runs. */
   readonly keeps: boolean;
   readonly audience: Audience;
 }
 
-/** Interrupts a trainer in every scene, bare and under Holdfast, and compares what becomes of it with a twin. */
+/**
+ * Interrupts a trainer in every scene, bare and under Holdfast, and compares the result with a
+ * twin.
+ */
 export async function playDemo({ scenes, env, clock, signal, keeps, audience }: DemoOptions): Promise<DemoReport> {
   const started = clock.monotonic();
   const { program: python, version } = await findPython(env);
@@ -64,7 +69,7 @@ export async function playDemo({ scenes, env, clock, signal, keeps, audience }: 
         audience.changes(scene, lanes);
       };
       const stage = { python, env: own, folder, clock, signal, onChange };
-      // Both are waited for, so that nothing lives on when one of them fails.
+      // Waits for both, so that no program outlives the failure of the other.
       const [bare, holdfast] = await Promise.allSettled([playLane('bare', scene, stage), playLane('holdfast', scene, stage)]);
       const ended = { scene, bare: valueOf(bare), holdfast: valueOf(holdfast) };
       const whole = { ...ended, claims: judgeScene(scene, ended.holdfast, twin) };
@@ -87,7 +92,7 @@ async function trainTwin(python: string, env: DemoOptions['env']): Promise<strin
   const { result, code } = await program.ended;
   if (result !== null) return result;
   throw new HoldfastError('DEMO_FAILED', {
-    message: `the example trainer ended with ${code} when nobody interrupted it: ${program.words.at(-1) ?? 'it said nothing'}`,
+    message: `the example trainer ended with ${code} even without an interruption: ${program.words.at(-1) ?? 'it printed nothing'}`,
     hint: `Try it by itself: ${twinCommand(python).join(' ')}`,
   });
 }

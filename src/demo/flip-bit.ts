@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 const SLOPE = '"slope": ';
 
 /**
- * Flips one bit of a saved state: the lowest of the first digit of the slope. The file stays valid, and means something else. Gives the byte
- * that was changed.
+ * Flips one bit of a saved state: the lowest of the first digit of the slope. The file stays valid
+ * with another value. Returns the changed byte.
  */
 export function flipBit(path: string): number {
   const bytes = readFileSync(path);

@@ -20,15 +20,15 @@ describe('the life of a trainer, by what it prints', () => {
     expect(lastKept(life)).toBe(100);
   });
 
-  it('a save that was begun and not finished is not kept', () => {
+  it('a save that was started but not finished is not kept', () => {
     expect(lastKept(lifeOf('bare', 'saving step 100', 'saved step 100', 'saving step 200'))).toBe(100);
   });
 
-  it('knows which checkpoint was refused', () => {
+  it('records which checkpoint was refused', () => {
     expect(lifeOf('holdfast', 'holdfast: step-240 was not taken: state.json differs [SEAL_MISMATCH]').refused).toBe('step-240');
   });
 
-  it('lines of anything else change nothing', () => {
+  it('unknown lines change nothing', () => {
     expect(lifeOf('bare', 'Traceback (most recent call last):', 'stepping', 'step', 'loading step-240.json')).toBe(UNBORN);
   });
 });

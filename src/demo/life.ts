@@ -1,4 +1,4 @@
-/** Who looks after the trainer. */
+/** The keeper of the trainer: none, or Holdfast. */
 export type Keeper = 'bare' | 'holdfast';
 
 /** A save, as far as it got: being written; written; kept, which for a bare trainer is the same. */
@@ -7,27 +7,28 @@ export interface Save {
   readonly state: 'writing' | 'written' | 'kept';
 }
 
-/** One life of a trainer, as its output tells it. */
+/** One run of a trainer, as its output shows it. */
 export interface Life {
-  /** The step it began with; null before it has begun. */
+  /** The first step; null before the start. */
   readonly from: number | null;
-  /** The step it has come to. */
+  /** The latest step. */
   readonly at: number;
   readonly saves: readonly Save[];
-  /** What it learned, as its last line says; null when it did not come to its end. */
+  /** The result in its last line; null without an orderly end. */
   readonly result: string | null;
-  /** The exit code, 128 + n after signal n; null while it lives. */
+  /** The exit code, 128 + n after signal n; null while it runs. */
   readonly code: number | null;
-  /** The checkpoint that was found bad and not resumed from. */
+  /** The bad checkpoint that was skipped. */
   readonly refused: string | null;
 }
 
+/** The state before the first line of output. */
 export const UNBORN: Life = { from: null, at: 0, saves: [], result: null, code: null, refused: null };
 
 const LINE = /^(?:holdfast: )?(from|step|saving|saved|sealed)(?: step)? (\d+)\b/;
 const REFUSED = /^holdfast: (?:warning: )?(\S+) was not taken/;
 
-/** The life after another line of its output; lines that tell nothing leave it as it is. */
+/** The state after another line of output; an unrelated line does not change it. */
 export function hear(life: Life, line: string, keeper: Keeper): Life {
   if (line.startsWith('slope ')) return { ...life, result: line };
   const refused = REFUSED.exec(line)?.[1];
@@ -50,12 +51,13 @@ export function hear(life: Life, line: string, keeper: Keeper): Life {
   }
 }
 
-/** The two streams of a trainer may bring `sealed` before `saved`: what is kept stays kept. */
+/** The two streams of a trainer may bring `sealed` before `saved`: a kept save stays kept. */
 function withSave(life: Life, next: Save): Life {
   const saves = life.saves.map((save) => (save.step === next.step && save.state !== 'kept' ? next : save));
   return { ...life, saves };
 }
 
+/** The step of the last save that was kept, or null. */
 export function lastKept({ saves }: Life): number | null {
   return saves.findLast(({ state }) => state === 'kept')?.step ?? null;
 }

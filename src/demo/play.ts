@@ -4,20 +4,21 @@ import type { Clock } from '../core/clock.ts';
 import { readLedger } from '../ledger/reader.ts';
 import { flipBit } from './flip-bit.ts';
 import { type Keeper, lastKept, type Life, UNBORN } from './life.ts';
-import { Program } from './program.ts';
+import { Program } from './demo-process.ts';
 import { INTERRUPT, type Scene } from './scenes.ts';
 import { trainerCommand } from './trainer-commands.ts';
 
-/** What one keeper made of a scene: the life that was interrupted, and the one that was started after it. */
+/** One keeper's part of a scene: the interrupted run of the trainer and the one after it. */
 export interface Lane {
   readonly keeper: Keeper;
   readonly lives: readonly Life[];
-  /** Why the flush was made or not, in the supervisor's own words; null without one. */
+  /** The supervisor's reason for making the flush or not; null without one. */
   readonly decision: string | null;
-  /** What a trainer that failed said last. */
+  /** The last words of a trainer that failed. */
   readonly complaint: string | null;
 }
 
+/** The place and the tools for playing a scene. */
 export interface Stage {
   readonly python: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -28,7 +29,7 @@ export interface Stage {
   readonly onChange: (lane: Lane) => void;
 }
 
-/** Longer than any life takes on the slowest machine: one that takes longer hangs. */
+/** Longer than any run of a trainer on the slowest machine: a longer one hangs. */
 const PATIENCE_MS = 180_000;
 
 /** Plays a scene with one keeper: trains, interrupts, starts the same command line again. */
@@ -89,7 +90,7 @@ async function terminate({ keeper, scene, stage }: Actor, program: Program): Pro
   const { afterSave, atStep } = INTERRUPT;
   if (!(await program.until((life) => (lastKept(life) ?? 0) >= afterSave && life.at >= atStep))) return;
   program.signal('SIGTERM');
-  // The supervisor knows the grace and keeps to it; nobody does that for a bare trainer.
+  // The supervisor keeps to the grace; a bare trainer needs a kill.
   if (keeper === 'holdfast') return;
   const over = new AbortController();
   const isOver = stage.clock.sleep(scene.graceMs, { signal: over.signal }).catch(() => {});
@@ -98,7 +99,7 @@ async function terminate({ keeper, scene, stage }: Actor, program: Program): Pro
   program.signal('SIGKILL');
 }
 
-/** On a machine so busy that the save was over before the kill arrived, the next one is met. */
+/** On a busy machine the save may end before the kill arrives. The kill then hits the next save. */
 async function killInSave(actor: Actor, program: Program): Promise<void> {
   let from: number = INTERRUPT.inSaveFrom;
   const isSaving = ({ saves }: Life): boolean => saves.some(({ step, state }) => step >= from && state === 'writing');
@@ -109,7 +110,7 @@ async function killInSave(actor: Actor, program: Program): Promise<void> {
   }
 }
 
-/** Ends a program of which nothing is needed any more; the supervisor cleans up behind its trainer. */
+/** Ends a program whose output is no longer needed; the supervisor cleans up behind its trainer. */
 function end(actor: Actor, program: Program): void {
   const pid = trainerPid(actor, program);
   if (pid !== null) killProcess(pid);
@@ -120,7 +121,7 @@ function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It ended by itself.
   }
 }
 

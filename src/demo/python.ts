@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { HoldfastError } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
 
+/** A Python interpreter and its version. */
 export interface Python {
   readonly program: string;
   readonly version: string;
@@ -12,7 +13,7 @@ const OLDEST = [3, 9] as const;
 const ASK = 'import sys; print("%d.%d.%d" % sys.version_info[:3])';
 const PROGRAMS = ['python3', 'python'] as const;
 
-/** The Python of the PATH, when it is new enough for the SDK. */
+/** The first Python on the PATH that is new enough for the SDK; throws when there is none. */
 export async function findPython(env: Readonly<Record<string, string | undefined>>): Promise<Python> {
   const found: Python[] = [];
   for (const program of PROGRAMS) {
@@ -37,6 +38,7 @@ async function versionOf(program: string, env: Readonly<Record<string, string | 
   }
 }
 
+/** Whether the SDK supports this version of Python. */
 export function isNewEnough(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);

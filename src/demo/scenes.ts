@@ -2,12 +2,12 @@
 export interface Scene {
   readonly id: 'short-grace' | 'killed-save' | 'full-disk' | 'flipped-bit';
   readonly title: string;
-  /** How it is brought about, for who wants to know. */
+  /** The means of the interruption, for curious readers. */
   readonly how: string;
   /** From SIGTERM to SIGKILL. */
   readonly graceMs: number;
   readonly interruption: 'terminate' | 'kill-in-save' | 'full-disk';
-  /** One bit of the newest checkpoint is flipped before the trainer is started again. */
+  /** Flips one bit of the newest checkpoint before the second start. */
   readonly flipsBit: boolean;
 }
 
@@ -17,9 +17,13 @@ export const TRAINING = { steps: 500, every: 100, stepSeconds: 0.004, saveSecond
 /** A checkpoint of step 200 fits below it, one of step 300 does not. */
 export const FULL_DISK_BYTES = 12_800;
 
-/** A trainer is told to end once it has done so many steps after its second save, and is killed in that save or a later one. */
+/**
+ * The trainer gets its signal this many steps after its second save, and is killed in that save or
+ * a later one.
+ */
 export const INTERRUPT = { afterSave: 200, atStep: 240, inSaveFrom: 200 } as const;
 
+/** Every scene of the demo, in order. */
 export const SCENES: readonly Scene[] = [
   {
     id: 'short-grace',
@@ -39,8 +43,8 @@ export const SCENES: readonly Scene[] = [
   },
   {
     id: 'full-disk',
-    title: 'The disk is full in the middle of a save; then somebody makes room',
-    how: 'a limit on the size of files stands in for it: no root, the same failure',
+    title: 'The disk is full in the middle of a save; then a person makes room',
+    how: 'a limit on the file size simulates it: it needs no root and fails in the same way',
     graceMs: 20_000,
     interruption: 'full-disk',
     flipsBit: false,
@@ -48,7 +52,7 @@ export const SCENES: readonly Scene[] = [
   {
     id: 'flipped-bit',
     title: 'SIGTERM with time enough; then one bit of the newest checkpoint flips',
-    how: 'a disk, a cable or a memory module that lies once',
+    how: 'a disk, a cable or a memory module that returns one wrong bit',
     graceMs: 20_000,
     interruption: 'terminate',
     flipsBit: true,

@@ -4,13 +4,16 @@ import { FULL_DISK_BYTES, type Scene, TRAINING } from './scenes.ts';
 
 interface TrainerPlace {
   readonly python: string;
-  /** Where it keeps its checkpoints. */
+  /** The folder of its checkpoints. */
   readonly dir: string;
-  /** Files cannot grow beyond what the disk of the scene holds. */
+  /** The limit of file sizes that stands for the disk of the scene. */
   readonly isDiskFull: boolean;
 }
 
-/** Sets the limit for itself and becomes the trainer; the supervisor's own files are not touched by it. */
+/**
+ * Sets the limit for itself and becomes the trainer; the supervisor's own files are not touched by
+ * it.
+ */
 const LIMITED =
   'import os, resource, sys; n = int(sys.argv[1]); resource.setrlimit(resource.RLIMIT_FSIZE, (n, n)); os.execvp(sys.argv[2], sys.argv[2:])';
 
@@ -24,7 +27,7 @@ export function trainerCommand(keeper: Keeper, { graceMs }: Scene, { python, dir
   return [launcher(), 'run', ...options, '--', ...limit, python, installedFile('examples/stdlib/train.py'), ...pace];
 }
 
-/** The trainer that nobody interrupts: the same steps, without the waiting. */
+/** The trainer without an interruption: the same steps, without the waiting. */
 export function twinCommand(python: string): readonly string[] {
   return [python, installedFile('examples/stdlib/train.py'), String(TRAINING.steps), '0', '0'];
 }

@@ -1,19 +1,21 @@
-import { CAUSES, type Cause } from '../domain/notice.ts';
-import { type Field, type Fields, flag, listOf, number, oneOf, orNull, shape, text, type ValuesOf } from './fields.ts';
+import { CAUSES, type Cause } from '../domain/grace/notice.ts';
+import { type Field, type Fields, flag, listOf, number, oneOf, orNull, shape, text, type ValuesOf } from './field-types.ts';
 
 const step = orNull(number);
 const cause: Field<Cause> = { ...oneOf(...(Object.keys(CAUSES) as Cause[])), type: 'a cause' };
 const confidence = oneOf('known', 'guess');
 const prediction = orNull(shape({ medianMs: number, p95Ms: number }));
 
-/** What is in the ledger, by kind. Fields are only ever added; what a field means stays. */
+/**
+ * The fields of each kind of event. New fields may be added; the meaning of a field never changes.
+ */
 export const EVENT_KINDS = {
   'attempt-started': {
     run: text,
     gang: text,
     version: text,
     command: listOf(text),
-    /** The checkpoint it resumes from; null: from the beginning. */
+    /** The step of the checkpoint it resumes from; null: it starts from scratch. */
     resumeStep: step,
     worldSize: orNull(number),
     accelerators: orNull(number),
@@ -21,9 +23,13 @@ export const EVENT_KINDS = {
     graceMs: number,
     graceFrom: oneOf('option', 'environment', 'default'),
   },
+  /** Recorded after the start of each attempt of a run that a CronJob started. */
+  scheduled: { scheduledMs: number },
+  /** Recorded after the start of each attempt of a trial of a sweep. */
+  trial: { index: number, count: number, name: text, parameters: listOf(shape({ name: text, value: text })) },
   'trainer-started': { pid: number, restart: number },
   'sdk-attached': { rank: number, worldSize: number, python: orNull(text), framework: orNull(text) },
-  /** Coalesced: at most one in a while, and the last one before anything else. */
+  /** Coalesced: at most one in ten seconds, and the newest one before any other event. */
   progress: { step: number, stepMs: orNull(number), loss: orNull(number), unsavedMs: orNull(number) },
   'cadence-planned': { everyMs: orNull(number), everySteps: orNull(number), overhead: orNull(number), sentence: text },
   'save-started': {
@@ -37,7 +43,10 @@ export const EVENT_KINDS = {
     step: number,
     outcome: oneOf('sealed', 'failed', 'abandoned', 'lost'),
     bytes: orNull(number),
-    /** From its start to sealed (or to its end), and of that: the trainer stood still; the trainer wrote; behind it, copy, checksums, commit. */
+    /**
+     * The total time from the start of the save to its seal, or to its end. The others are parts of
+     * it: the trainer's stall, its writing, then the supervisor's copy, checksums and commit.
+     */
     totalMs: number,
     stallMs: orNull(number),
     writeMs: orNull(number),
@@ -88,7 +97,7 @@ export const EVENT_KINDS = {
     step,
     tookMs: number,
     predictedMs: orNull(number),
-    /** Time that was left at the end; negative: past the deadline. */
+    /** The time left at the end; negative: past the deadline. */
     leftMs: orNull(number),
     sentence: text,
   },
@@ -105,25 +114,27 @@ export const EVENT_KINDS = {
     accelerators: orNull(number),
     sentence: text,
   },
-  /** Anything else worth a line, for people. */
+  /** Any other message for people. */
   note: { level: oneOf('info', 'warning', 'error'), code: orNull(text), sentence: text },
 } as const satisfies Readonly<Record<string, Fields>>;
 
+/** The name of a kind of event. */
 export type EventKind = keyof typeof EVENT_KINDS;
 
 /** An event as it is written: its kind and the fields of that kind. */
 export type LedgerEvent = { readonly [Kind in EventKind]: { readonly kind: Kind } & ValuesOf<(typeof EVENT_KINDS)[Kind]> }[EventKind];
+/** An event of one kind. */
 export type EventOf<Kind extends EventKind> = Extract<LedgerEvent, { readonly kind: Kind }>;
 
-/** What another version wrote: kept as it is. */
+/** An event of a kind that this version does not know, kept as written. */
 export interface UnknownEvent {
   readonly kind: 'unknown';
-  /** The kind that the line names. */
+  /** The kind as written in the line. */
   readonly name: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Where and when something was recorded. */
+/** An event with the attempt, node and time it was recorded at. */
 export interface Recorded<Event = LedgerEvent | UnknownEvent> {
   readonly attempt: number;
   readonly node: string;
@@ -134,34 +145,41 @@ export interface Recorded<Event = LedgerEvent | UnknownEvent> {
   readonly event: Event;
 }
 
-/** What each kind tells, for the reference. */
+/** The meaning of each kind, for the reference. */
 export const EVENT_MEANINGS: Readonly<Record<EventKind, string>> = {
-  'attempt-started': 'An attempt begins on this node: what is run, where it resumes, how often it saves, and the nominal grace.',
-  'trainer-started': 'The trainer’s process was started; `restart` counts restarts in place.',
-  'sdk-attached': 'A rank of the trainer speaks to the supervisor.',
-  progress: 'How far the trainer is. Written at most every ten seconds, and the newest one before any other event.',
-  'cadence-planned': 'How often a save is made from now on, and why.',
-  'save-started': 'A save begins, with what was predicted for it.',
-  'save-ended': 'A save ended: sealed, failed, given up at a deadline, or lost with its memory; with the time of each phase.',
+  'attempt-started':
+    'An attempt starts on this node: the command, the checkpoint it resumes from, how often it saves, and the nominal grace.',
+  scheduled: 'The time that a CronJob was to start this run at. The first attempt fixes it.',
+  trial: 'The run is one trial of a sweep, with these parameters. `index` counts from 0.',
+  'trainer-started': 'The trainer’s process was started; `restart` counts the restarts by this supervisor.',
+  'sdk-attached': 'A rank of the trainer has attached to the supervisor.',
+  progress: 'The progress of the trainer. It is written at most every ten seconds; the newest one is also written before any other event.',
+  'cadence-planned': 'How often Holdfast saves from now on, and why.',
+  'save-started': 'A save starts, with its predicted duration.',
+  'save-ended':
+    'A save ended, with the time of each phase. It was sealed, failed, abandoned at a deadline, or lost together with the memory that held it.',
   'save-overdue':
-    'The disk takes many times what was predicted for a save that was handed over, and may not answer any more; told once, and `save-ended` follows if it does.',
+    'The disk takes many times the predicted time for a save, and may have stopped responding. Recorded once per save; `save-ended` follows if the disk responds.',
   shipped: 'A sealed checkpoint was copied, with proof.',
-  'ship-failed': 'A copy did not come about.',
-  fetched: 'A copy was brought back at the start, because nothing here was as new.',
-  notice: 'The first warning of an interruption, or an advice to save.',
-  'notice-withdrawn': 'An advice was taken back.',
+  'ship-failed': 'A copy failed.',
+  fetched: 'A copy was fetched at the start, because it was newer than every local checkpoint.',
+  notice: 'The first warning of an interruption, or advice to save.',
+  'notice-withdrawn': 'Advice to save was withdrawn.',
   deadline:
-    'When the process will be killed, as far as anybody can tell; `reasons` is the chain that leads there, each shorter than the one before.',
-  decision: 'What is done with the time that is left, and the numbers it was decided from.',
+    'The expected time at which the process is killed. `reasons` is the chain of limits behind it; each is shorter than the one before.',
+  decision: 'How Holdfast uses the time that is left, and the numbers behind the decision.',
   'flush-ended':
-    'What became of the flush; `tookMs` and `predictedMs` (the median) are of the try that led there: the flush, or the sealing of what was staged.',
-  hang: 'The trainer has made no progress for many times its usual step.',
+    'The result of the flush. `tookMs` and `predictedMs` (the median) measure the step that produced it: the flush itself, or the seal of a staged save.',
+  hang: 'The trainer has made no progress for many times the duration of its usual step.',
   'trainer-ended': 'The trainer’s process ended, with its own code or signal.',
-  'attempt-ended': 'The attempt ended on this node: the exit code and what it means, the last good step, and the work that was lost.',
-  note: 'Anything else worth a line.',
+  'attempt-ended': 'The attempt ended on this node: the exit code and its meaning, the last good step, and the lost work.',
+  note: 'Any other message.',
 };
 
-/** Events that must survive the power going: they are synced at once. Nothing is lost with the others that is not also elsewhere. */
+/**
+ * Events that are synced at once, so that they survive a power loss. The other events repeat facts
+ * that are also stored elsewhere.
+ */
 export const SYNCED_KINDS: ReadonlySet<EventKind> = new Set([
   'attempt-started',
   'notice',

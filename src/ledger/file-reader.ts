@@ -1,19 +1,19 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, constants, fstatSync, readSync } from 'node:fs';
+import { openBeneath } from '../core/beneath.ts';
 import { systemCode, toError } from '../core/errors.ts';
 import type { Recorded } from './events.ts';
-import type { LedgerFile } from './layout.ts';
+import { LEDGER, type LedgerFile } from './ledger-files.ts';
 import { decodeLine } from './line.ts';
 import { LineSplitter } from './line-splitter.ts';
 
-/** What was read of one file of the ledger so far. */
+/** The state of one file of the ledger, as far as it was read. */
 export interface FileReading extends LedgerFile {
   readonly events: number;
   /** Lines whose checksum does not match: torn by a crash or a full disk, or changed. */
   readonly damaged: number;
-  /** Something stands behind its last line: its writer was killed, or writes right now. */
+  /** There are bytes after its last newline: its writer was killed, or is writing right now. */
   readonly isTorn: boolean;
-  /** Its beginning was left out because it is too long. */
+  /** Its beginning was skipped because the file is too long. */
   readonly isCut: boolean;
   /** Why it cannot be read; null when it can. */
   readonly problem: string | null;
@@ -25,10 +25,15 @@ interface Read {
 }
 
 const CHUNK_BYTES = 256 * 1024;
+/** How many stretches before the newest one are searched when that holds only damaged lines. */
+const MOST_STEPS_BACK = 8;
 
-/** Reads one file of the ledger, and later what was appended since. Nothing in the file, and nothing that lies in its place, makes it throw. */
+/**
+ * Reads one file of the ledger, and later what was appended since. It never throws, whatever the
+ * file holds, and whatever is in its place.
+ */
 export class FileReader {
-  readonly #path: string;
+  readonly #run: string;
   readonly #file: LedgerFile;
   #splitter = new LineSplitter();
   #position = 0;
@@ -37,8 +42,8 @@ export class FileReader {
   #isCut = false;
   #problem: string | null = null;
 
-  constructor(folder: string, file: LedgerFile) {
-    this.#path = join(folder, file.name);
+  constructor(run: string, file: LedgerFile) {
+    this.#run = run;
     this.#file = file;
   }
 
@@ -53,12 +58,15 @@ export class FileReader {
     };
   }
 
-  /** What was appended since the last call, in the order of the file, and at most so many bytes: the newest. */
+  /**
+   * Reads what was appended since the last call, in the order of the file. If that is more than
+   * `mostBytes`, it reads the newest part.
+   */
   readMore(mostBytes: number): Read {
     return this.#read((file, size) => this.#readTo(file, size, mostBytes));
   }
 
-  /** What stands at its beginning, within so many bytes. */
+  /** Reads the start of the file, at most this many bytes. */
   readFirst(mostBytes: number): Read {
     return this.#read((file, size) => this.#readTo(file, Math.min(size, mostBytes), mostBytes));
   }
@@ -66,8 +74,8 @@ export class FileReader {
   #read(read: (file: number, size: number) => Read): Read {
     let file: number;
     try {
-      // Neither a link is followed nor a pipe waited for: the folder may be anybody's.
-      file = openSync(this.#path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      // Follows no link and waits for no pipe, because the folder may belong to a stranger.
+      file = openBeneath(this.#run, `${LEDGER}/${this.#file.name}`, constants.O_RDONLY | constants.O_NONBLOCK);
     } catch (thrown) {
       return this.#fail(thrown);
     }
@@ -84,7 +92,7 @@ export class FileReader {
   }
 
   #readTo(file: number, size: number, mostBytes: number): Read {
-    // Ledgers only grow; one that does not was tampered with, and is followed from its new end.
+    // Ledgers only grow. A shorter file was tampered with, and is followed from its new end.
     if (size < this.#position) this.#skipTo(size);
     const start = this.#position;
     let isMiddle = false;
@@ -105,7 +113,48 @@ export class FileReader {
         else this.#take(line, events);
       }
     }
-    return { events, bytes: this.#position - start };
+    const hasLostAll = events.length === 0 && size - start > mostBytes;
+    const found = hasLostAll ? this.#readBefore(file, { start, end: size - mostBytes, mostBytes }) : events;
+    return { events: found, bytes: this.#position - start };
+  }
+
+  /**
+   * Finds the newest events before the stretch that was read, so that one endless line does not
+   * hide all events before it.
+   */
+  #readBefore(
+    file: number,
+    { start, end, mostBytes }: { readonly start: number; readonly end: number; readonly mostBytes: number },
+  ): Recorded[] {
+    for (let steps = 0; steps < MOST_STEPS_BACK && end > start; steps++) {
+      const from = Math.max(start, end - mostBytes);
+      const events = this.#eventsIn(file, from, end, from > start);
+      if (events.length > 0) return events;
+      end = from;
+    }
+    return [];
+  }
+
+  /**
+   * The events of the whole lines in a stretch. Damaged lines are not counted, because lines at its
+   * borders are cut.
+   */
+  #eventsIn(file: number, from: number, end: number, isMiddle: boolean): Recorded[] {
+    const [splitter, events] = [new LineSplitter(), [] as Recorded[]];
+    let isFirst = isMiddle;
+    for (let at = from; at < end; ) {
+      const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, end - at));
+      const count = readSync(file, chunk, 0, chunk.length, at);
+      if (count === 0) break;
+      at += count;
+      for (const line of splitter.push(chunk.subarray(0, count))) {
+        const recorded = isFirst || line === null ? null : decodeLine(line);
+        isFirst = false;
+        if (recorded?.attempt === this.#file.attempt) events.push(recorded);
+      }
+    }
+    this.#events += events.length;
+    return events;
   }
 
   #take(line: Buffer | null, events: Recorded[]): void {

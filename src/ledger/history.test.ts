@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { makeLedger } from '../../test/support/make-ledger.ts';
 import { MEMORY, tempFolder } from '../../test/support/temp-folder.ts';
-import { planCadence } from '../domain/cadence.ts';
-import { NO_SAVES, observeSave, predictSave } from '../domain/prediction.ts';
+import { planCadence } from '../domain/cadence/cadence.ts';
+import { NO_SAVES, observeSave, predictSave } from '../domain/grace/prediction.ts';
 import type { LedgerEvent, Recorded } from './events.ts';
 import { historyBefore } from './history.ts';
 import { readLedger } from './reader.ts';
@@ -16,9 +16,10 @@ async function roughMorning(): Promise<readonly Recorded[]> {
 }
 
 describe('the history of a run', () => {
-  it('counts what interrupted it, what was flushed, how long it was up and how long restarts took', async () => {
+  it('counts interruptions and flushes, and measures the time up and the time of restarts', async () => {
     const { attempts, interruptions, flushed, upMs, restartMs, writes, seals } = historyBefore(5, await roughMorning());
-    // A Spot reclaim that was flushed, a crash that is none, an eviction, and an attempt that fell silent.
+    // A Spot reclaim that was flushed, a crash that is none, an eviction, and an attempt that fell
+    // silent.
     expect({ attempts, interruptions, flushed }).toEqual({ attempts: 4, interruptions: 3, flushed: 1 });
     expect(upMs / MINUTE).toBeCloseTo(101, 0);
     expect(restartMs).toBe(5 * MINUTE);
@@ -27,7 +28,7 @@ describe('the history of a run', () => {
     expect(seals[0]?.ms).toBe(2060);
   });
 
-  it('knows nothing of the attempt that asks, nor of later ones', async () => {
+  it('excludes the attempt that asks, and later ones', async () => {
     expect(historyBefore(2, await roughMorning())).toMatchObject({ attempts: 1, interruptions: 1, flushed: 1, restartMs: null });
     expect(historyBefore(1, await roughMorning())).toMatchObject({ attempts: 0, interruptions: 0, writes: [], restartMs: null });
   });

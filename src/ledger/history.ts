@@ -1,20 +1,32 @@
-import type { Cause } from '../domain/notice.ts';
-import type { MeasuredSave } from '../domain/prediction.ts';
+import type { Cause } from '../domain/grace/notice.ts';
+import type { MeasuredSave } from '../domain/grace/prediction.ts';
 import type { EventOf, Recorded } from './events.ts';
 import { type Lane, lanesOf } from './timeline.ts';
 
-/** What the earlier attempts of a run teach the next one: for its cadence, its predictions and its budget. */
+/**
+ * The facts from earlier attempts of a run that the next one uses for its cadence, its predictions
+ * and its restart budget.
+ */
 export interface RunHistory {
   readonly attempts: number;
   /** How long the run has been up in all. */
   readonly upMs: number;
-  /** Ends that the program did not cause, those without a word among them; not what a person stopped. */
+  /**
+   * Ends that the trainer did not cause, including those without a recorded end; a stop by a person
+   * does not count.
+   */
   readonly interruptions: number;
-  /** Of these, the ones whose work a flush saved. */
+  /** The interruptions whose work a flush saved. */
   readonly flushed: number;
-  /** From such an end until the next attempt trained again; the median, null when it was never seen. */
+  /**
+   * The median time from such an end until the next attempt made a step; null when it was never
+   * seen.
+   */
   readonly restartMs: number | null;
-  /** Sealed saves, oldest first: how long the trainer wrote, how long it stood still for it, and how long it took from then until it was sealed. */
+  /**
+   * Sealed saves, oldest first: how long the trainer wrote, how long it stood still, and how long
+   * the seal took after that.
+   */
   readonly writes: readonly MeasuredSave[];
   readonly stalls: readonly MeasuredSave[];
   readonly seals: readonly MeasuredSave[];
@@ -23,7 +35,7 @@ export interface RunHistory {
 /** As many saves as a prediction remembers. */
 const REMEMBERED = 64;
 
-/** A person who stops a run does not come at random. */
+/** Causes that come from a person, and so not at random. */
 const BY_HAND: ReadonlySet<Cause> = new Set(['ctrl-c', 'hangup', 'suspend'] satisfies Cause[]);
 
 /** The history of the attempts before `attempt`. */
@@ -43,7 +55,7 @@ export function historyBefore(attempt: number, events: readonly Recorded[]): Run
   };
 }
 
-/** An attempt that was followed by another without a word of its end died with its node. */
+/** An attempt with a successor but no recorded end died with its node. */
 function isInterruption({ end }: Lane): boolean {
   if (end === null) return true;
   return end.end === 'interrupted' && (end.cause === null || !BY_HAND.has(end.cause));
@@ -53,7 +65,7 @@ function isFlushed({ events }: Lane): boolean {
   return events.some(({ event }) => event.kind === 'flush-ended' && event.outcome === 'made');
 }
 
-/** Every node tells of a save; one is enough. */
+/** Every node records the save; one record is enough. */
 function sealedOnce({ events }: Lane): readonly EventOf<'save-ended'>[] {
   const seen = new Map<string, EventOf<'save-ended'>>();
   for (const { event } of events) {

@@ -1,12 +1,12 @@
 import { readBeginning } from './reader.ts';
 
-/** What an attempt ran. */
+/** The command that an attempt ran. */
 export interface AttemptCommand {
   readonly attempt: number;
   readonly command: readonly string[];
 }
 
-/** What the newest attempt before this one ran, as far as one tells it; null: none does. */
+/** The command of the newest attempt before this one that recorded it; null: none did. */
 export function lastCommand(run: string, before: number): AttemptCommand | null {
   return readBeginning(run, before, ({ attempt, event }) =>
     event.kind === 'attempt-started' ? { attempt, command: event.command } : null,

@@ -2,13 +2,16 @@ import { MAX_LINE_BYTES } from './line.ts';
 
 const NEWLINE = 10;
 
-/** Cuts what is appended to a file into lines, whatever the pieces are it is read in. A line that is too long is told as null and not kept. */
+/**
+ * Splits the bytes appended to a file into lines, whatever pieces they are read in. A line that is
+ * too long becomes null and takes no memory.
+ */
 export class LineSplitter {
   #rest: Buffer[] = [];
   #length = 0;
   #isTooLong = false;
 
-  /** The lines that end in this piece, without their newlines. Empty ones separate and are no lines. */
+  /** The lines that end in this piece, without their newlines. Empty lines are skipped. */
   *push(piece: Buffer): Generator<Buffer | null> {
     let start = 0;
     for (let end = piece.indexOf(NEWLINE); end >= 0; end = piece.indexOf(NEWLINE, start)) {
@@ -20,7 +23,10 @@ export class LineSplitter {
     this.#keep(piece.subarray(start));
   }
 
-  /** True when something stands behind the last newline: a line that was torn, or that is being written right now. */
+  /**
+   * True when there are bytes after the last newline: a torn line, or one that is being written
+   * right now.
+   */
   get hasRest(): boolean {
     return this.#length > 0 || this.#isTooLong;
   }

@@ -9,7 +9,7 @@ const note = (sentence: string): LedgerEvent => ({ kind: 'note', level: 'info', 
 const recorded = (event: LedgerEvent): Recorded<LedgerEvent> => ({ attempt: 3, node: 'node-a', seq: 7, atMs: 1_770_000_000_000, event });
 const withoutNewline = (line: Buffer): Buffer => line.subarray(0, -1);
 
-/** A line whose checksum is right, whatever it says. */
+/** A line with a valid checksum, whatever its content. */
 const sealed = (fields: string): Buffer => Buffer.from(`{"crc32c":"${hex32(crc32c(Buffer.from(fields)))}",${fields}`);
 
 describe('a line of the ledger', () => {
@@ -19,7 +19,7 @@ describe('a line of the ledger', () => {
     expect(JSON.parse(line)).toMatchObject({ sentence: 'hello' });
   });
 
-  it('is read back as it was written, whatever the texts are', () => {
+  it('is read back as it was written, whatever its texts contain', () => {
     fc.assert(
       fc.property(awkwardText(), (text) => {
         expect(decodeLine(withoutNewline(encodeLine(recorded(note(text)))))).toEqual(recorded(note(text.toWellFormed())));
@@ -27,7 +27,7 @@ describe('a line of the ledger', () => {
     );
   });
 
-  it('is one line', () => {
+  it('contains no newline but the one that ends it', () => {
     fc.assert(
       fc.property(awkwardText(), (text) => {
         const line = encodeLine(recorded(note(text)));
@@ -48,15 +48,10 @@ describe('a line of the ledger', () => {
   });
 
   it.each([
-    [
-      'of a kind that is not known',
-      '"v":1,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"weather","is":"fine"}',
-      'weather',
-      { is: 'fine' },
-    ],
+    ['of an unknown kind', '"v":1,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"weather","is":"fine"}', 'weather', { is: 'fine' }],
     ['of a later version', '"v":2,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"note","text":"x"}', 'note', { text: 'x' }],
     [
-      'of a known kind with a field that is not',
+      'of a known kind with an invalid field',
       '"v":1,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"hang","quietMs":"long"}',
       'hang',
       { quietMs: 'long' },
@@ -65,7 +60,7 @@ describe('a line of the ledger', () => {
     expect(decodeLine(sealed(fields))?.event).toEqual({ kind: 'unknown', name, fields: kept });
   });
 
-  it('keeps fields of a known kind that a later version has added', () => {
+  it('keeps the fields that a later version has added to a known kind', () => {
     const line = sealed('"v":1,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"trainer-started","pid":9,"restart":0,"cgroup":"x"}');
     expect(decodeLine(line)?.event).toEqual({ kind: 'trainer-started', pid: 9, restart: 0, cgroup: 'x' });
   });
@@ -77,17 +72,17 @@ describe('a line of the ledger', () => {
     '"v":1,"attempt":1,"node":"a","seq":1,"atMs":1e300,"kind":"note"}',
     '"v":1,"attempt":1,"node":"a","seq":1.5,"atMs":1,"kind":"note"}',
     `"v":1,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"note","x":${'['.repeat(30_000)}`,
-  ])('is refused when its frame is wrong, though its checksum is right: %.60s', (fields) => {
+  ])('is refused when its frame is invalid and its checksum valid: %.60s', (fields) => {
     expect(decodeLine(sealed(fields))).toBeNull();
   });
 
-  it('is not fooled by names that objects have by themselves', () => {
+  it('treats the names of built-in properties as unknown kinds and fields', () => {
     expect(
       decodeLine(sealed('"v":1,"attempt":1,"node":"a","seq":1,"atMs":5,"kind":"constructor","__proto__":{"level":"info"}}'))?.event.kind,
     ).toBe('unknown');
   });
 
-  it('is never too long: texts are cut', () => {
+  it('never exceeds the longest line, because its texts are cut', () => {
     for (const text of ['x'.repeat(1e6), '\u0000'.repeat(1e6), '漢'.repeat(1e5)]) {
       const line = encodeLine(recorded(note(text)));
       expect(line.length).toBeLessThanOrEqual(MAX_LINE_BYTES + 1);

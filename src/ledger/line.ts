@@ -1,19 +1,22 @@
 import { crc32c, hex32 } from '../core/checksums.ts';
 import { EVENT_KINDS, type EventKind, type LedgerEvent, type Recorded } from './events.ts';
-import { hasFields, isRecord } from './fields.ts';
+import { hasFields, isRecord } from './field-types.ts';
 
 /**
- * One line of the ledger: a JSON object whose first field is the crc32c of everything after it, up to the closing brace. Any tool that reads
- * JSON lines reads it; a line that was torn, or that two writers mixed, does not match.
+ * One line of the ledger: a JSON object whose first field is the crc32c of everything after it, up
+ * to the closing brace. Any tool that reads JSON lines can read it. The checksum of a torn line, or
+ * of a mixture from two writers, does not match.
  */
 const VERSION = 1;
 const PREFIX = '{"crc32c":"';
 const PREFIX_LENGTH = PREFIX.length + 8 + 2;
 
-/** Longer lines are not written and not read. */
+/** The longest line that is written or read. */
 export const MAX_LINE_BYTES = 64 * 1024;
 
-/** The line, with its newline. Texts that would make it too long are cut. */
+/**
+ * Encodes an event as a line, with its newline. It cuts texts that would make the line too long.
+ */
 export function encodeLine({ attempt, node, seq, atMs, event }: Recorded<LedgerEvent>): Buffer {
   const { kind, ...fields } = event;
   for (const most of [Infinity, 2000, 200, 20]) {
@@ -25,13 +28,16 @@ export function encodeLine({ attempt, node, seq, atMs, event }: Recorded<LedgerE
   throw new RangeError('an event of cut texts fits into a line');
 }
 
-/** Half characters become whole ones, so that the bytes mean what was summed. */
+/** Replaces unpaired surrogates, so that the bytes decode to the text that was checksummed. */
 function cut(value: unknown, most: number): unknown {
   if (typeof value === 'string') return (value.length > most ? `${value.slice(0, most)}…` : value).toWellFormed();
   return Array.isArray(value) && value.length > most ? value.slice(0, most) : value;
 }
 
-/** What a line (without its newline) says, or null when it is damaged. Kinds and versions that are not known are kept as they are. */
+/**
+ * Decodes a line (without its newline); null when it is damaged. Unknown kinds and versions are
+ * kept as they are.
+ */
 export function decodeLine(line: Buffer): Recorded | null {
   if (line.length > MAX_LINE_BYTES || line.length < PREFIX_LENGTH || !isIntact(line)) return null;
   let value: unknown;
@@ -61,7 +67,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** What a `Date` can hold. */
+/** The range of a `Date`. */
 function isInstant(value: unknown): value is number {
   return typeof value === 'number' && Math.abs(value) <= 8.64e15;
 }

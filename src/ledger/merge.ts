@@ -1,8 +1,9 @@
 import type { Recorded } from './events.ts';
 
 /**
- * The events of several files in one order: by attempt, then by time, then by node. The events of one file stay in its order even where the
- * clock of its node went back; equal inputs give equal orders, however the files were listed.
+ * Merges the events of several files into one order: by attempt, then by time, then by node. The
+ * events of one file keep their order even if the clock of its node went back. Equal inputs give
+ * equal orders, whatever the order of the files.
  */
 export function mergeEvents(files: readonly (readonly Recorded[])[]): readonly Recorded[] {
   const keyed = files.flatMap((events) => {

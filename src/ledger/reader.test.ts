@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MEMORY, tempFolder } from '../../test/support/temp-folder.ts';
 import type { LedgerEvent, Recorded } from './events.ts';
-import { ledgerFileName, ledgerFolder } from './layout.ts';
+import { ledgerFileName, ledgerFolder } from './ledger-files.ts';
 import { encodeLine, MAX_LINE_BYTES } from './line.ts';
 import { mergeEvents } from './merge.ts';
 import { LedgerReader, readBeginning, readEnds, readLedger } from './reader.ts';
@@ -24,8 +24,8 @@ function testRun() {
 
 const told = (events: readonly Recorded[]): string[] => events.map(({ event }) => (event.kind === 'note' ? event.sentence : event.kind));
 
-describe('reading a ledger', () => {
-  it('of its ends takes the newest part of every file that is wanted, however long the others are', () => {
+describe('the ledger reader', () => {
+  it('reads the newest part of every selected file, however long the other files are', () => {
     using run = testRun();
     const many = Array.from({ length: 20_000 }, (_, at) => line(2, 'a', at + 1));
     writeFileSync(run.file(2, 'a'), Buffer.concat(many));
@@ -36,7 +36,7 @@ describe('reading a ledger', () => {
     expect([ends.at(-1), ends.includes('2b1'), ends.includes('1b1')]).toEqual(['2a20000', true, false]);
   });
 
-  it('of its beginnings takes the first part of the newest file in which something is found, however long it is', () => {
+  it('finds an event in the first part of the newest file that has it, however long the file is', () => {
     using run = testRun();
     writeFileSync(run.file(1, 'a'), line(1, 'a', 1));
     writeFileSync(run.file(2, 'a'), Buffer.concat(Array.from({ length: 20_000 }, (_, at) => line(2, 'a', at + 1))));
@@ -46,7 +46,7 @@ describe('reading a ledger', () => {
     expect([find(4, /1/), find(2, /1/), find(1, /1/), find(4, /20000/)]).toEqual(['2a1', '1a1', null, null]);
   });
 
-  it('of a run that has none gives nothing', () => {
+  it('returns no events for a run without a ledger', () => {
     using folder = tempFolder();
     expect(readLedger(folder.path)).toEqual({ events: [], files: [] });
   });
@@ -65,7 +65,7 @@ describe('reading a ledger', () => {
     ]);
   });
 
-  it('tells later only what was added since, also in files that are new', () => {
+  it('returns only the added events on a later read, also from new files', () => {
     using run = testRun();
     const reader = new LedgerReader(run.path);
     const half = line(1, 'a', 2);
@@ -77,7 +77,7 @@ describe('reading a ledger', () => {
     expect(told(reader.readMore().events)).toEqual(['1a2', '2b1']);
   });
 
-  it('leaves out what is damaged and says how much, and keeps everything around it', () => {
+  it('skips and counts damaged lines, and keeps everything around them', () => {
     using run = testRun();
     const torn = line(1, 'a', 9).subarray(0, 40);
     const tooLong = Buffer.concat([Buffer.alloc(3 * MAX_LINE_BYTES, 'x'), Buffer.from('\n')]);
@@ -88,7 +88,7 @@ describe('reading a ledger', () => {
     expect(files[0]).toMatchObject({ events: 3, damaged: 3, isTorn: true });
   });
 
-  it('reads no links, pipes and folders that lie among the files, and tells which', () => {
+  it('skips links, pipes and folders among the files, and reports each', () => {
     using run = testRun();
     writeFileSync(run.file(1, 'a'), line(1, 'a', 1));
     symlinkSync(run.file(1, 'a'), run.file(2, 'link'));
@@ -116,7 +116,19 @@ describe('reading a ledger', () => {
     expect(files[0]).toMatchObject({ isCut: true });
   });
 
-  it('goes on from the new end of a file that has become shorter', () => {
+  it.each([
+    ['that ends with a newline', '\n'],
+    ['that has no end', ''],
+  ])('finds the events before a line of 50 MB %s', (_, end) => {
+    using run = testRun();
+    const garbage = Buffer.concat([Buffer.alloc(50 * 1024 * 1024, 'x'), Buffer.from(end)]);
+    writeFileSync(run.file(1, 'a'), Buffer.concat([line(1, 'a', 1), line(1, 'a', 2), garbage]));
+    const { events, files } = readLedger(run.path);
+    expect(told(events)).toEqual(['1a1', '1a2']);
+    expect(files[0]).toMatchObject({ events: 2, isCut: true });
+  });
+
+  it('continues at the new end of a file that became shorter', () => {
     using run = testRun();
     const reader = new LedgerReader(run.path);
     writeFileSync(run.file(1, 'a'), Buffer.concat([line(1, 'a', 1), line(1, 'a', 2)]));
@@ -146,13 +158,13 @@ describe('reading a ledger', () => {
   it.each([
     ['that does not exist', '/no/such/run', 'PATH_NOT_FOUND'],
     ['that is a file', import.meta.filename, 'PATH_NOT_SUPPORTED'],
-  ])('of a path %s is an error', (_, path, code) => {
+  ])('refuses a path %s', (_, path, code) => {
     expect(() => readLedger(path)).toThrow(expect.objectContaining({ code }) as Error);
   });
 });
 
 describe('the order of events', () => {
-  it('is the same however the files are listed, and keeps each file’s own order though its clock goes back', () => {
+  it('is the same for any order of the files, and keeps each file’s own order even if its clock goes back', () => {
     const file = (node: string) =>
       fc
         .array(fc.nat(20), { maxLength: 8 })

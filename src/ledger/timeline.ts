@@ -1,6 +1,6 @@
 import type { EventKind, EventOf, Recorded } from './events.ts';
 
-/** Something to show on the lane of an attempt. */
+/** A mark on the lane of an attempt. */
 export interface Mark {
   readonly atMs: number;
   readonly kind: 'sealed' | 'save-failed' | 'advice' | 'notice' | 'flushed' | 'not-flushed' | 'hang';
@@ -9,14 +9,17 @@ export interface Mark {
 /** One attempt, over all its nodes. */
 export interface Lane {
   readonly attempt: number;
-  /** In the order in which they first spoke. */
+  /** The nodes, in the order of their first events. */
   readonly nodes: readonly string[];
   readonly startedMs: number;
-  /** When the last thing was recorded. */
+  /** When the last event was recorded. */
   readonly seenMs: number;
-  /** The end that counts: of several nodes, the one that went wrong. Null: it runs, or died without a word. */
+  /**
+   * The end that counts: with several nodes, the worst one. Null: the attempt is running, or died
+   * without recording an end.
+   */
   readonly end: EventOf<'attempt-ended'> | null;
-  /** Another attempt came after it, so it is over, also without an end. */
+  /** A later attempt exists, so this one is over, also without a recorded end. */
   readonly isFollowed: boolean;
   readonly command: readonly string[];
   readonly resumeStep: number | null;
@@ -27,7 +30,7 @@ export interface Lane {
   readonly events: readonly Recorded[];
 }
 
-/** The attempts of a run, as their events tell them; in ascending order. */
+/** The attempts of a run from its events, in ascending order. */
 export function lanesOf(events: readonly Recorded[]): readonly Lane[] {
   const byAttempt = new Map<number, Recorded[]>();
   for (const recorded of events) {
@@ -68,7 +71,7 @@ function laneOf(events: readonly Recorded[], lastAttempt: number): Lane {
       ...kindOf(events, 'save-started').map(({ step }) => step),
       ...kindOf(events, 'attempt-ended').map(({ step }) => step),
     ]),
-    // Every node tells of the same save.
+    // Every node records the same save.
     sealed: new Set(sealed.map(({ step, save }) => `${step}/${save}`)).size,
     lastSealedStep: furthest(sealed.map(({ step }) => step)),
     marks: events.flatMap(markOf),

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { MEMORY, tempFolder } from '../../test/support/temp-folder.ts';
 import { VirtualClock } from '../core/clock.ts';
 import type { HoldfastError } from '../core/errors.ts';
 import type { LedgerEvent } from './events.ts';
-import { ledgerFileName, ledgerFolder } from './layout.ts';
+import { ledgerFileName, ledgerFolder } from './ledger-files.ts';
 import { readLedger } from './reader.ts';
 import { type LedgerIo, type LedgerOptions, openLedger } from './writer.ts';
 
@@ -14,7 +14,7 @@ const note = (sentence: string): LedgerEvent => ({ kind: 'note', level: 'info', 
 const progress = (step: number): LedgerEvent => ({ kind: 'progress', step, stepMs: 500, loss: null, unsavedMs: null });
 const hang: LedgerEvent = { kind: 'hang', quietMs: 1, limitMs: 1, sentence: 'x' };
 
-/** The folder of a run that was opened, and a way to open its ledger. */
+/** The folder of an opened run, and a function that opens its ledger. */
 function testRun(facts: Partial<LedgerOptions> = {}) {
   const folder = tempFolder(MEMORY);
   mkdirSync(join(folder.path, '.holdfast'));
@@ -30,7 +30,19 @@ const told = (run: string): string[] =>
   );
 
 describe('the ledger of an attempt', () => {
-  it('keeps what was appended, and goes on where it was when it is opened again', async () => {
+  it.each([
+    [0o755, 0o600],
+    [0o2775, 0o640],
+    [0o770, 0o640],
+  ])('below a folder of mode %o has the mode %o, so that no other user reads it', async (folder, file) => {
+    using run = testRun();
+    chmodSync(run.path, folder);
+    const writer = run.open();
+    await writer.close();
+    expect(statSync(writer.path).mode & 0o777).toBe(file);
+  });
+
+  it('keeps its events, and continues after them when it is opened again', async () => {
     using run = testRun();
     const first = run.open();
     first.append(note('one'));
@@ -46,7 +58,7 @@ describe('the ledger of an attempt', () => {
     expect(run.failures).toEqual([]);
   });
 
-  it('holds progress back, and brings the newest out before anything else', async () => {
+  it('holds progress back, and writes the newest before any other event', async () => {
     using run = testRun({ progressEveryMs: 1000 });
     const ledger = run.open();
     for (let step = 1; step <= 5; step++) ledger.append(progress(step));
@@ -58,7 +70,7 @@ describe('the ledger of an attempt', () => {
     expect(told(run.path)).toEqual(['step 1', 'step 5', 'saved', 'step 6', 'step 7']);
   });
 
-  it('is whole again after a cut at any byte: what was intact stays, what follows is kept', async () => {
+  it('recovers from a cut at any byte: it keeps the intact lines and the later ones', async () => {
     using run = testRun();
     const ledger = run.open();
     for (const word of ['one', 'two', 'three']) ledger.append(note(word));
@@ -71,14 +83,14 @@ describe('the ledger of an attempt', () => {
       const again = run.open();
       again.append(note('after'));
       await again.close();
-      // A line whose newline alone is missing is as good as one that has it.
+      // A line that lacks only its newline counts as intact.
       const intact = ends.filter((end) => end <= cut).length;
       expect(told(run.path)).toEqual([...['one', 'two', 'three'].slice(0, intact), 'after']);
       expect(readLedger(run.path).events.at(-1)?.seq).toBe(intact + 1);
     }
   });
 
-  it('goes on after a full disk, tells of it once, and loses only what could not be written', async () => {
+  it('continues after a full disk, reports it once, and loses only the events that could not be written', async () => {
     let mode: 'fine' | 'refuse' | 'short' = 'fine';
     const { writeSync, fsync } = await import('node:fs');
     const io: LedgerIo = {
@@ -109,7 +121,7 @@ describe('the ledger of an attempt', () => {
     ]);
   });
 
-  it('syncs notices, decisions and ends behind the caller’s back, one sync at a time and for all lines of a turn, and nothing else', async () => {
+  it('syncs only notices, decisions and ends, in the background, with one sync at a time for all lines of a turn', async () => {
     const waiting: ((error: Error | null) => void)[] = [];
     const io: LedgerIo = { write: (_, bytes) => bytes.length, sync: (_, done) => void waiting.push(done) };
     using run = testRun({ io });
@@ -119,7 +131,7 @@ describe('the ledger of an attempt', () => {
     expect(waiting).toHaveLength(0);
     ledger.append(hang);
     ledger.append(hang);
-    // What comes together is synced together.
+    // Events that come together are synced together.
     await nextTurn();
     expect(waiting).toHaveLength(1);
     ledger.append(hang);
@@ -129,7 +141,7 @@ describe('the ledger of an attempt', () => {
     const settled = ledger.settled().then(() => (isSettled = true));
     waiting[0]?.(null);
     await Promise.resolve();
-    // What came during the sync needs one more.
+    // An event that came during the sync needs one more.
     expect([waiting.length, isSettled]).toEqual([2, false]);
     waiting[1]?.(Object.assign(new Error('bad'), { code: 'EIO' }));
     await settled;
@@ -145,7 +157,7 @@ describe('the ledger of an attempt', () => {
     expect(told(run.path)).toEqual([]);
   });
 
-  it('refuses to be where no run is, and to write through a link', () => {
+  it('is not opened in a folder without a run, nor through a link', () => {
     using folder = tempFolder(MEMORY);
     const options = { attempt: 1, node: 'a', clock: new VirtualClock(), onFailure: () => {} };
     expect(() => openLedger(folder.path, options)).toThrow('the run has no .holdfast folder');
@@ -158,7 +170,19 @@ describe('the ledger of an attempt', () => {
     chmodSync(victim, 0o600);
   });
 
-  it('has a file of its own for every attempt and node, whatever the node is called', async () => {
+  it.each(['.holdfast', '.holdfast/ledger'])('is neither opened nor read where %s is a link to another folder', (place) => {
+    using folder = tempFolder(MEMORY);
+    using elsewhere = testRun();
+    elsewhere.open().append(note('of another'));
+    if (place !== '.holdfast') mkdirSync(join(folder.path, '.holdfast'));
+    symlinkSync(join(elsewhere.path, place), join(folder.path, place));
+    const options = { attempt: 2, node: 'b', clock: new VirtualClock(), onFailure: () => {} };
+    expect(() => openLedger(folder.path, options)).toThrow('cannot be opened: ENOTDIR');
+    expect(() => readLedger(folder.path)).toThrow('cannot be read: ENOTDIR');
+    expect(readdirSync(ledgerFolder(elsewhere.path))).toHaveLength(1);
+  });
+
+  it('has a separate file for every attempt and node, whatever the node’s name', async () => {
     for (const node of ['gpu-7.example.org', '../../etc/passwd', 'a b\n漢', '']) {
       using run = testRun({ node });
       const ledger = run.open();

@@ -1,10 +1,12 @@
 import { closeSync, constants, fstatSync, fsync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { openBeneath, throughFolder } from '../core/beneath.ts';
 import type { Clock } from '../core/clock.ts';
 import { HoldfastError, systemCode, toError } from '../core/errors.ts';
+import { privateMode } from '../core/private-mode.ts';
 import { printable } from '../core/printable.ts';
 import { type EventOf, type LedgerEvent, SYNCED_KINDS } from './events.ts';
-import { ledgerFileName, ledgerFolder } from './layout.ts';
+import { LEDGER, ledgerFileName, ledgerFolder } from './ledger-files.ts';
 import { decodeLine, encodeLine, MAX_LINE_BYTES } from './line.ts';
 
 /** The file operations that a writer needs; the real ones, or a test's that fail. */
@@ -15,13 +17,17 @@ export interface LedgerIo {
 
 const REAL_IO: LedgerIo = { write: (file, bytes) => writeSync(file, bytes), sync: fsync };
 
+/** How a ledger is written. */
 export interface LedgerOptions {
   readonly attempt: number;
   readonly node: string;
   readonly clock: Clock;
-  /** Told when something could not be recorded: once for each failure in a row. Recording goes on trying, and never throws. */
+  /**
+   * Gets an error when events could not be recorded, once for each series of failures. The writer
+   * keeps trying, and never throws.
+   */
   readonly onFailure: (error: HoldfastError) => void;
-  /** Least time between two lines of progress; default 10 s. */
+  /** The least time between two lines of progress; default 10 s. */
   readonly progressEveryMs?: number;
   readonly io?: LedgerIo;
 }
@@ -31,9 +37,11 @@ const PROGRESS_EVERY_MS = 10_000;
 /**
  * Appends to the ledger file of one attempt on one node.
  *
- * Each event is one write at the end of the file, so that lines of two writers do not mix. What must survive a power cut is synced behind the
- * caller's back: a disk that is busy with a flush can take seconds to sync, and the flush has no seconds to give. {@link settled} waits for it.
- * A trainer is never ended because its ledger cannot be written: failures are told to `onFailure` and the next event is tried again.
+ * Each event is one write at the end of the file, so that lines of two writers do not mix. Events
+ * that must survive a power loss are synced in the background. A disk that is busy with a flush can
+ * take seconds to sync, and the flush needs those seconds. {@link settled} waits for the syncs. A
+ * failing ledger never ends the trainer: failures go to `onFailure`, and the next event is tried
+ * again.
  */
 export class LedgerWriter {
   readonly path: string;
@@ -41,7 +49,7 @@ export class LedgerWriter {
   readonly #options: LedgerOptions;
   readonly #io: LedgerIo;
   #seq: number;
-  /** The file may end in the middle of a line: the next write starts a new one. */
+  /** The file may end in the middle of a line, so the next write starts a new one. */
   #isTorn: boolean;
   #held: EventOf<'progress'> | null = null;
   #lastProgressMs = Number.NEGATIVE_INFINITY;
@@ -60,7 +68,10 @@ export class LedgerWriter {
     this.#isTorn = end.isTorn;
   }
 
-  /** Records an event. Progress is held back while there was some a moment ago; anything else brings it out first. */
+  /**
+   * Records an event. Progress right after other progress is held back; any other event writes the
+   * held progress first.
+   */
   append(event: LedgerEvent): void {
     if (this.#isClosed) return;
     if (event.kind === 'progress') {
@@ -84,7 +95,7 @@ export class LedgerWriter {
     this.#write(held);
   }
 
-  /** Resolves when everything that has to be is on the disk, or has failed to get there. */
+  /** Resolves when every event that must be on disk is there, or its sync has failed. */
   settled(): Promise<void> {
     if (!this.#isSyncing) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));
@@ -106,7 +117,7 @@ export class LedgerWriter {
     const bytes = this.#isTorn ? Buffer.concat([NEWLINE, line]) : line;
     try {
       const written = this.#io.write(this.#file, bytes);
-      // The rest of a short write would not be one write any more: a full disk, and the line is given up.
+      // Gives up the line after a short write on a full disk: the rest would be a second write.
       if (written < bytes.length) {
         this.#isTorn = true;
         throw Object.assign(new Error('only a part of the line was written'), { code: 'ENOSPC' });
@@ -119,7 +130,10 @@ export class LedgerWriter {
     }
   }
 
-  /** What is recorded in one turn is synced together: behind a sync that has begun, the next line may have to wait for the disk. */
+  /**
+   * Syncs the events of one turn together, because a line that comes after the start of a sync
+   * waits for the next one.
+   */
   #sync(): void {
     this.#needsSync = true;
     if (this.#isSyncing) return;
@@ -146,18 +160,22 @@ export class LedgerWriter {
 
 const NEWLINE = Buffer.from('\n');
 
-/** Opens the ledger file of an attempt on a node to append to it. The run's `.holdfast` must be there. A torn last line is ended first. */
+/**
+ * Opens the ledger file of an attempt on a node for appending, and ends a torn last line. The run's
+ * `.holdfast` must exist.
+ */
 export function openLedger(run: string, options: LedgerOptions): LedgerWriter {
-  const folder = ledgerFolder(run);
-  const path = join(folder, ledgerFileName(options.attempt, options.node));
+  const name = ledgerFileName(options.attempt, options.node);
+  const path = join(ledgerFolder(run), name);
   try {
-    makeFolder(folder);
+    makeFolder(run);
     const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-    const file = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644);
+    const flags = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+    const file = throughFolder(run, `${LEDGER}/${name}`, (real) => openSync(real, flags, privateMode(run)));
     try {
       if (!fstatSync(file).isFile()) throw Object.assign(new Error('not a regular file'), { code: 'EINVAL' });
       const end = readEnd(file);
-      if (end.size === 0) syncFolder(folder);
+      if (end.size === 0) syncFolder(run, LEDGER);
       return new LedgerWriter(path, file, end, options);
     } catch (thrown) {
       closeSync(file);
@@ -168,19 +186,19 @@ export function openLedger(run: string, options: LedgerOptions): LedgerWriter {
   }
 }
 
-function makeFolder(folder: string): void {
+function makeFolder(run: string): void {
   try {
-    // Not its parents: the store makes `.holdfast` in one step, with everything in it.
-    mkdirSync(folder);
+    // Does not make its parents: the store makes `.holdfast` in one step, with everything in it.
+    throughFolder(run, LEDGER, (real) => mkdirSync(real));
   } catch (thrown) {
     if (systemCode(thrown) !== 'EEXIST') throw thrown;
     return;
   }
-  syncFolder(dirname(folder));
+  syncFolder(run, dirname(LEDGER));
 }
 
-function syncFolder(folder: string): void {
-  const file = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+function syncFolder(run: string, folder: string): void {
+  const file = openBeneath(run, folder, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     fsyncSync(file);
   } finally {
@@ -194,7 +212,10 @@ interface FileEnd {
   readonly isTorn: boolean;
 }
 
-/** Where a file ends: the number of its last intact line among the newest, and whether something stands behind the last newline. */
+/**
+ * The end of a file: the number of its newest intact line, and whether there are bytes after the
+ * last newline.
+ */
 function readEnd(file: number): FileEnd {
   const { size } = fstatSync(file);
   const tail = Buffer.alloc(Math.min(size, 4 * MAX_LINE_BYTES));
@@ -205,7 +226,7 @@ function readEnd(file: number): FileEnd {
     filled += count;
   }
   const isTorn = tail.length > 0 && tail.at(-1) !== 10;
-  // What stands behind the last newline may be a whole line that lacks only its own.
+  // The bytes after the last newline may be a whole line that lacks only its newline.
   for (let end = isTorn ? tail.length : tail.length - 1; end > 0; ) {
     const start = tail.lastIndexOf(10, end - 1) + 1;
     const line = decodeLine(tail.subarray(start, end));
@@ -220,7 +241,7 @@ function ledgerError(what: string, path: string, thrown: unknown): HoldfastError
   const reason = code === 'ENOENT' ? 'the run has no .holdfast folder' : (code ?? toError(thrown).message);
   return new HoldfastError('LEDGER_FAILED', {
     message: `the ledger ${printable(path)} cannot be ${what}: ${reason}`,
-    hint: 'Training goes on, but what happens is not recorded. Look at the free space and the permissions of the run’s folder.',
+    hint: 'Training continues, but events are not recorded. Check the free space and the permissions of the run’s folder.',
     cause: thrown,
   });
 }

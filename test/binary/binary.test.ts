@@ -17,27 +17,48 @@ beforeAll(async () => {
 afterAll(() => folder[Symbol.dispose]());
 
 describe('the executable', () => {
-  it('says its version', async () => {
+  it('prints its version', async () => {
     const { version } = JSON.parse((await runProcess(binary, ['--version', '--json'], { env })).stdout) as { version: string };
     expect(version).toMatch(/^\d+\.\d+\.\d+$/);
   });
 
-  it('verifies as the clone does, also deeply', async () => {
+  it('verifies like the clone, also with --deep', async () => {
     const args = ['verify', '--deep', '--json', join(ROOT, 'examples/checkpoints')];
     const [ours, theirs] = await Promise.all([runProcess(binary, args, { env }), runProcess(join(ROOT, 'bin/holdfast'), args, { env })]);
     expect(ours.code).toBe(1);
     expect(withoutTimes(ours.stdout)).toEqual(withoutTimes(theirs.stdout));
   });
 
-  it.skipIf(whyNoNamespace() !== null)('as the first process leaves no zombie where there is a shell', async () => {
+  it.skipIf(whyNoNamespace() !== null)('leaves no zombies as the first process if there is a shell', async () => {
     const zombies = 'grep -qs "^State:.Z" /proc/[0-9]*/status';
-    // The orphan has ended when nobody writes to `cat` any more; whoever has to wait for it does so a moment later.
+    // The orphan has ended when nobody writes to `cat` any more; whoever has to wait for it does so
+    // a moment later.
     const wait = `tries=0; while ${zombies}; do [ $tries -lt 1000 ] || exit 1; tries=$((tries + 1)); sleep 0.02; done`;
     const orphans = `sh -c ':' & (sh -c ':' &) | cat; wait; ${wait}`;
     const first = ['--pid', '--fork', '--mount-proc', '--kill-child'];
     const run = [binary, 'run', `--dir=${join(folder.path, 'first')}`, '--', 'sh', '-c', orphans];
     const { code, stderr } = await runProcess('unshare', [...first, ...run], { env });
     expect({ code, stderr }).toMatchObject({ code: 0 });
+  });
+});
+
+describe('holdfast-run', () => {
+  const small = join(folder.path, 'holdfast-run');
+  beforeAll(() => buildExecutable(small, 'holdfast-run').then(() => undefined));
+
+  it('takes the options of run, and runs a trainer that finds the Python package', async () => {
+    const trainer = ['python3', join(ROOT, 'examples/stdlib/train.py'), '300', '0.001'];
+    const { code, stdout, stderr } = await runProcess(
+      small,
+      [`--dir=${join(folder.path, 'small')}`, '--every=100steps', '--', ...trainer],
+      { env },
+    );
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringMatching(/sealed step 100 /) as string });
+    expect(stdout).toMatch(/^from step 0\n/);
+  });
+
+  it('refuses what it does not know as run does', async () => {
+    expect(await runProcess(small, ['--nonsense', '--', 'true'], { env })).toMatchObject({ code: 64 });
   });
 });
 
@@ -59,7 +80,7 @@ async function findPython(): Promise<{ readonly program: string; readonly prefix
 /** A user that owns nothing. */
 const NOBODY = 65_534;
 
-describe.skipIf(whyNoNamespace() !== null || python === null)('where there is no Node.js, no shell and a read-only root', () => {
+describe.skipIf(whyNoNamespace() !== null || python === null)('on a machine without Node.js and a shell, with a read-only root', () => {
   const data = join(folder.path, 'data');
 
   beforeAll(() => {
@@ -86,12 +107,12 @@ describe.skipIf(whyNoNamespace() !== null || python === null)('where there is no
     expect({ code, stdout, stderr }).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('RESUMABLE') as string });
   });
 
-  it('an ordinary user runs a trainer that finds the Python package, and that goes on where it was', async () => {
+  it('an ordinary user runs a trainer that finds the Python package and resumes', async () => {
     const trainer = ['/python3', '/data/stdlib/train.py', '300', '0.001'];
     const { code, stdout, stderr } = await inside('run', '--dir=/data/run', '--every=100steps', '--', ...trainer);
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringMatching(/sealed step [12]00 /) as string });
     expect(stdout).toMatch(/^from step 0\nslope 2\.98913344619/);
-    const again = await inside('run', '--dir=/data/run', '--every=100steps', '--', ...trainer);
+    const again = await inside('run', '--again', '--dir=/data/run', '--every=100steps', '--', ...trainer);
     expect(again).toMatchObject({ code: 0, stdout: expect.stringMatching(/^from step [12]01\nslope 2\.98913344619/) as string });
   });
 });

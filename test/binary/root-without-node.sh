@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs a command as the first process of a root that has the C library, Python and nothing else: no Node.js, no shell, nothing writable but
-# /data and /tmp, and /tmp may not execute. Called in a mount namespace of its own, so that nothing of it stays.
+# Runs a command as the first process of a root that has the C library, Python and nothing else: no
+# Node.js, no shell, nothing writable but /data and /tmp, and /tmp may not execute. Called in a
+# mount namespace of its own, so that nothing of it stays.
 #   root-without-node.sh ROOT EXECUTABLE DATA PYTHON PYTHON_PREFIX USER ARGUMENT...
 set -eu
 root=$1 executable=$2 data=$3 python=$4 prefix=$5 user=$6

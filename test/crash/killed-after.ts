@@ -1,8 +1,11 @@
-import type { DurableFs } from '../../src/checkpoint/store/durable-fs.ts';
+import type { DurableFs } from '../../src/store/disk/durable-fs.ts';
 
 class Killed extends Error {}
 
-/** Lets a writer work until right after its nth rename, and no further: what a kill leaves, seen by whoever comes next. */
+/**
+ * Lets a writer work until right after its nth rename and then stops it: the next process sees the
+ * state of a kill.
+ */
 export async function killedAfterRenames(renames: number, fs: DurableFs, work: (fs: DurableFs) => Promise<unknown>): Promise<void> {
   let left = renames;
   const alive = <T>(call: () => T): T => {

@@ -1,22 +1,27 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DurableFs } from '../../src/checkpoint/store/durable-fs.ts';
-import { BESIDE_SUFFIX } from '../../src/checkpoint/store/layout.ts';
+import type { DurableFs } from '../../src/store/disk/durable-fs.ts';
+import { BESIDE_SUFFIX } from '../../src/seal/names.ts';
 import { fixtureData } from '../support/fixture-copy.ts';
 import { filesOf } from './checkpoint-bytes.ts';
 
-/** A checkpoint that is a single file, or a set of files that begin alike, beside others in the folder of a run. */
+/**
+ * A checkpoint that is a single file, or a set of files with a common prefix, beside others in the
+ * folder of a run.
+ */
 export type Loose = 'file' | 'set';
 export const LOOSE: readonly Loose[] = ['file', 'set'];
 
-/** Three files of TensorFlow: it knows its sets by their names, and its reader looks into them. */
+/**
+ * Three files of TensorFlow. It recognises its sets by name, and its reader looks into the files.
+ */
 const SET = { folder: fixtureData('tf-saver-sharded'), prefix: 'model.ckpt-100' };
 
-/** One of them; its bytes follow from this alone. */
+/** One such checkpoint; its bytes follow from this alone. */
 export interface LooseSave {
   readonly kind: Loose;
   readonly step: number;
-  /** Of a single file; default 64. */
+  /** The size of a single file; default 64. */
   readonly bytes?: number | undefined;
 }
 
@@ -24,7 +29,10 @@ export function looseName({ kind, step }: LooseSave): string {
   return kind === 'file' ? `model-${step}.dat` : `ckpt-${step}`;
 }
 
-/** What such a checkpoint holds: names in its folder to bytes. Those of a set are alike for every step. */
+/**
+ * The content of such a checkpoint: names in its folder to bytes. The files of a set are the same
+ * for every step.
+ */
 export function looseFiles(save: LooseSave): Map<string, Buffer> {
   const { kind, step, bytes = 64 } = save;
   const name = looseName(save);
@@ -34,12 +42,12 @@ export function looseFiles(save: LooseSave): Map<string, Buffer> {
   return new Map(members.map((member) => [`${name}${member.slice(SET.prefix.length)}`, readFileSync(join(SET.folder, member))]));
 }
 
-/** Writes it, as a framework would: nothing is synced. */
+/** Writes it as a framework does: without a sync. */
 export function writeLoose(fs: DurableFs, folder: string, save: LooseSave): void {
   for (const [name, content] of looseFiles(save)) fs.writeFile(join(folder, name), content);
 }
 
-/** How one in a folder differs from what was written there, byte by byte. */
+/** The differences between a checkpoint in a folder and its original, byte by byte. */
 export function looseDifferences(folder: string, name: string, step: number, bytes?: number): string[] {
   const kind = LOOSE.find((one) => looseName({ kind: one, step }) === name);
   if (kind === undefined) return [`${name} is not of step ${step}`];
@@ -50,7 +58,7 @@ export function looseDifferences(folder: string, name: string, step: number, byt
   });
 }
 
-/** Where a seal lies beside its files in a run's folder, they are whole. */
+/** Checks that the files beside every seal in the run's folder are whole. */
 export function looseHalves(
   run: string,
   { except, bytes }: { readonly except?: string | undefined; readonly bytes?: number } = {},
@@ -63,7 +71,7 @@ export function looseHalves(
   });
 }
 
-/** Null for one that is torn, which is no seal. */
+/** Null for a torn seal, which does not count. */
 function stepOf(seal: string): number | null {
   try {
     return (JSON.parse(readFileSync(seal, 'utf8')) as { step: number }).step;

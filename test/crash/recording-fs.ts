@@ -1,14 +1,14 @@
 import { relative } from 'node:path';
-import { type DurableFs, realFs } from '../../src/checkpoint/store/durable-fs.ts';
+import { type DurableFs, realFs } from '../../src/store/disk/durable-fs.ts';
 import type { Operation } from './model/operation.ts';
 
 export interface RecordingFs extends DurableFs {
   readonly log: Operation[];
-  /** Notes that the caller has been told: from here on, whatever crashes, this holds. */
+  /** Records the answer to the caller: from here on, this holds through any crash. */
   promise(name: string): void;
 }
 
-/** Does what it is asked on the real file system, and keeps a log of everything below `root` that succeeded. */
+/** Runs every call on the real file system, and logs every successful call below `root`. */
 export function recordingFs(root: string): RecordingFs {
   const log: Operation[] = [];
   const at = (path: string): string => {

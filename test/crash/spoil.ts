@@ -1,6 +1,8 @@
-import type { DurableFs } from '../../src/checkpoint/store/durable-fs.ts';
+import type { DurableFs } from '../../src/store/disk/durable-fs.ts';
 
-/** Other bytes under the same name and of the same size: only who reads them all finds out. */
+/**
+ * Writes other bytes under the same name with the same size: only a reader of all bytes can notice.
+ */
 export function spoil(fs: DurableFs, file: string): void {
   const bytes = fs.readFile(file);
   bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;

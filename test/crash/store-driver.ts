@@ -1,21 +1,24 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Attempt, startAttempt } from '../../src/checkpoint/store/attempt.ts';
-import { commitSave, type Sealed } from '../../src/checkpoint/store/commit.ts';
-import type { DurableFs } from '../../src/checkpoint/store/durable-fs.ts';
-import { lastGood } from '../../src/checkpoint/store/last-good.ts';
-import { MANIFEST_NAME } from '../../src/checkpoint/store/layout.ts';
-import { beginSave, writeReceipt } from '../../src/checkpoint/store/save.ts';
-import { openRun, type OpenStore, readRun } from '../../src/checkpoint/store/store.ts';
+import { type Attempt, startAttempt } from '../../src/store/attempt/attempt.ts';
+import { commitSave, type Sealed } from '../../src/store/commit/commit.ts';
+import type { DurableFs } from '../../src/store/disk/durable-fs.ts';
+import { lastGood } from '../../src/store/resume/last-good.ts';
+import { MANIFEST_NAME } from '../../src/seal/names.ts';
+import { beginSave, writeReceipt } from '../../src/store/commit/save.ts';
+import { openRun, type OpenStore, readRun } from '../../src/store/folder/store.ts';
 import { type SaveName, wholeOf, writeRank } from './checkpoint-bytes.ts';
 import { looseDifferences, looseHalves } from './loose-files.ts';
 import { readTree } from './model/tree.ts';
 import { sealedOnDisk } from './writers/sealed-on-disk.ts';
 
-/** The life of the kernel in which everything is recorded. */
+/** The boot of the kernel in which everything is recorded. */
 const BOOT = 'before the crash';
 
-/** Opens the run with ids that follow from `label`, so that two recordings of the same thing are the same. */
+/**
+ * Opens the run with ids that follow from `label`, so that two recordings of the same operation are
+ * equal.
+ */
 export function openWith(fs: DurableFs, run: string, label: string): OpenStore {
   let ids = 0;
   const makeId = (): string => {
@@ -25,7 +28,9 @@ export function openWith(fs: DurableFs, run: string, label: string): OpenStore {
   return openRun(run, { fs, makeId, bootId: BOOT, owner: 'id-process-1' });
 }
 
-/** One whole save: every rank writes its files, then every rank leaves its receipt, then the first one commits. */
+/**
+ * One whole save: every rank writes its files and then its receipt, then the first rank commits.
+ */
 export async function saveAll(store: OpenStore, attempt: Attempt, wanted: Omit<SaveName, 'attempt'>): Promise<Sealed> {
   const { step, worldSize } = wanted;
   const save = beginSave(store, attempt, { step, worldSize });
@@ -47,7 +52,10 @@ export async function saveSteps(
   return attempt;
 }
 
-/** What `resume` gives in a run's folder: `attempt/step`, or null when there is nothing to resume from; and what is wrong with its bytes. */
+/**
+ * The result of `resume` in a run's folder: `attempt/step`, or null when there is nothing to resume
+ * from; and the faults in its bytes.
+ */
 export async function resume(run: string, bytes = 64): Promise<{ readonly key: string | null; readonly faults: readonly string[] }> {
   const { checkpoint } = await lastGood(readRun(run, { bootId: BOOT, owner: null }));
   if (checkpoint === null) return { key: null, faults: [] };
@@ -57,7 +65,7 @@ export async function resume(run: string, bytes = 64): Promise<{ readonly key: s
   return { key: `${attempt}/${step}`, faults };
 }
 
-/** How a checkpoint on disk differs from what that save wrote, byte by byte. */
+/** The differences between a checkpoint on disk and its save, byte by byte. */
 export function differences(path: string, save: SaveName): string[] {
   const expected = wholeOf(save);
   const faults: string[] = [];
@@ -71,7 +79,9 @@ export function differences(path: string, save: SaveName): string[] {
   return [...faults, ...[...expected.keys()].map((name) => `${name} is missing`)];
 }
 
-/** Whatever has the name of a checkpoint is one, whole: nothing is half-written, and nothing half-deleted comes back. */
+/**
+ * Every entry with the name of a checkpoint is a whole one: never half-written, never half-deleted.
+ */
 export function halves(
   run: string,
   { except, bytes = 64 }: { readonly except?: string | undefined; readonly bytes?: number } = {},

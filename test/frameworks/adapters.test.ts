@@ -6,6 +6,7 @@ import type { EventKind, EventOf } from '../../src/ledger/events.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
 import { passPytest } from '../support/pytest.ts';
 import { ROOT, runProcess } from '../support/run-process.ts';
+import { sliceOfCommit } from '../support/slice.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { killHard } from '../support/trainer-process.ts';
@@ -20,7 +21,10 @@ interface Subject {
   readonly example: string;
   readonly ranks: number;
   readonly launch: 'python' | 'torchrun';
-  /** More than ranks may need to agree on one, at the pace of the life that is told to end. */
+  /**
+   * More steps than ranks may need to agree on one, at the pace of the attempt that gets the
+   * notice.
+   */
   readonly steps: number;
 }
 
@@ -32,16 +36,30 @@ const SUBJECTS: readonly Subject[] = [
   { name: 'Lightning', example: 'lightning', ...ALONE },
   { name: 'Accelerate', example: 'accelerate', ...ALONE },
   { name: 'DCP in the background under torchrun', example: 'torchrun', launch: 'torchrun', ...TOGETHER },
+];
+/**
+ * The adapters to run. They treat several ranks like one, so a commit runs one of these
+ * (`HOLDFAST_WHOLE=1`: all).
+ */
+const SEVERAL_RANKS: readonly Subject[] = [
   { name: 'Lightning with two ranks of its own', example: 'lightning', launch: 'python', ...TOGETHER },
   { name: 'Accelerate under torchrun', example: 'accelerate', launch: 'torchrun', ...TOGETHER },
   { name: 'the Hugging Face Trainer under torchrun', example: 'huggingface', launch: 'torchrun', ...TOGETHER },
 ];
-/** In the middle of an epoch of every example. */
+const chosen = sliceOfCommit(
+  SEVERAL_RANKS.map(({ name }) => name),
+  1,
+);
+const PLAYED = [...SUBJECTS, ...SEVERAL_RANKS.filter(({ name }) => chosen.has(name))];
+/** The step of the notice, in the middle of an epoch of every example. */
 const TOLD_AT = 13;
-/** A step takes this long more while ranks agree, which they do within ten seconds: within two hundred steps, that is. */
+/**
+ * How much longer a step takes while ranks agree. They agree within ten seconds, that is within two
+ * hundred steps.
+ */
 const PACE_SECONDS = '0.05';
 
-/** Many times what a life takes; a test that hangs must not hold up the others. */
+/** Many times what an attempt takes, so that a hanging test does not hold up the others. */
 const LIFE_MS = 5 * 60_000;
 
 let python: string;
@@ -53,13 +71,16 @@ function commandOf({ example, ranks, launch, steps }: Subject): readonly string[
     : [join(dirname(python), 'torchrun'), '--standalone', `--nproc-per-node=${ranks}`, ...args];
 }
 
-/** What the ranks print at their end: the checksum of their weights. Their lines may run into each other. */
+/**
+ * Returns the checksums of the weights that the ranks print at their end. Their lines may run into
+ * each other.
+ */
 const weightsIn = (stdout: string): readonly string[] => stdout.match(/(?<=finished with weights )[0-9a-f]{16}/g) ?? [];
 
 const eventsOf = <K extends EventKind>(dir: string, kind: K): readonly EventOf<K>[] =>
   readLedger(dir).events.flatMap(({ event }) => (event.kind === kind ? [event as EventOf<K>] : []));
 
-/** A run that nobody interrupts; without a supervisor, which must not make a difference. */
+/** A run without interruptions and without a supervisor, which must give the same weights. */
 async function twinOf(subject: Subject): Promise<readonly string[]> {
   const [program = '', ...args] = commandOf(subject);
   const env = { PATH: process.env['PATH'], PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: SDK, ...ENV };
@@ -70,13 +91,13 @@ async function twinOf(subject: Subject): Promise<readonly string[]> {
 
 interface Gait {
   readonly args: readonly string[];
-  /** Seconds that every step takes more. */
+  /** The seconds by which every step is longer. */
   readonly pace?: string;
-  /** The step that is not made any more. */
+  /** The first step that is not made. */
   readonly end?: number;
 }
 
-/** A life that stops at a step until the gate is opened. */
+/** Starts an attempt that stops at a step until the gate is opened. */
 function start(subject: Subject, { dir, gate, step }: Place, { args, pace = '0', end = Infinity }: Gait): Supervised {
   writeFileSync(gate, '');
   const facts = { GATE_FILE: gate, GATE_STEP: String(step), GATE_PACE: pace, GATE_END: String(end) };
@@ -90,7 +111,7 @@ interface Place {
   readonly step: number;
 }
 
-/** Told to end at the gate; the step that was flushed. */
+/** Sends a notice at the gate; resolves to the step that was flushed. */
 async function tellToEnd(subject: Subject, place: Place): Promise<number> {
   const { dir, gate } = place;
   const pace = subject.ranks > 1 ? PACE_SECONDS : '0';
@@ -108,7 +129,7 @@ async function tellToEnd(subject: Subject, place: Place): Promise<number> {
   });
 }
 
-/** One rank, the last, is killed at the gate; the run starts again by itself and comes to its end. */
+/** Kills the last rank at the gate; the run restarts by itself and finishes. */
 async function killOnce(subject: Subject, place: Place, saved: number): Promise<readonly string[]> {
   const run = start(subject, place, { args: ['--restarts', '1', '--every', '10steps'] });
   return endingWith(run, place, async () => {
@@ -122,7 +143,7 @@ async function killOnce(subject: Subject, place: Place, saved: number): Promise<
   });
 }
 
-/** Whatever happens, nothing that was started lives longer than this. */
+/** Bounds the lifetime of every process that a test starts. */
 async function endingWith<T>(run: Supervised, { dir }: Place, work: () => Promise<T>): Promise<T> {
   const tooLong = AbortSignal.timeout(LIFE_MS);
   const expired = once(tooLong, 'abort').then(() => {
@@ -137,19 +158,19 @@ async function endingWith<T>(run: Supervised, { dir }: Place, work: () => Promis
   }
 }
 
-/** A trainer is the first of a session of its own, and so are its groups found. */
+/** Finds the trainer's process groups, because a trainer leads a session of its own. */
 function endSession(session: number): void {
   for (const name of readdirSync('/proc')) {
     try {
       if (Number(readFileSync(`/proc/${name}/stat`, 'latin1').split(') ')[1]?.split(' ')[3]) === session)
         process.kill(Number(name), 'SIGKILL');
     } catch {
-      // No process, or one that has ended meanwhile.
+      // The process does not exist or has ended meanwhile.
     }
   }
 }
 
-/** Waits until all ranks stand at the gate; their processes. */
+/** Waits until all ranks stand at the gate, and returns their processes. */
 async function everyRank(run: Supervised, { ranks }: Subject): Promise<readonly number[]> {
   const lines = Array.from({ length: ranks }, (_, rank) => run.line(new RegExp(`at step \\d+ rank ${rank} pid`)));
   return (await Promise.all(lines)).map((line) => Number(/pid (\d+)$/.exec(line)?.[1]));
@@ -159,16 +180,16 @@ beforeAll(async () => {
   python = (await installFrameworks(['torch'])).get(familyOf('adapters/gate/sitecustomize.py')) ?? '';
 });
 
-describe('what the adapters keep', () => {
-  it('comes back, as their own tests say', async () => {
+describe('the state that the adapters keep', () => {
+  it('is restored, as the tests of the adapters show', async () => {
     const { passed, skipped } = await passPytest(python, { sources: SDK, env: ENV });
     expect(skipped.filter((why) => why !== 'there is no CUDA device here')).toEqual([]);
     expect(passed).toBeGreaterThan(150);
   });
 });
 
-describe.each(SUBJECTS)('$name', (subject) => {
-  it('told to end in the middle of an epoch, then killed, ends with the weights of a run that never was, bit for bit', async () => {
+describe.each(PLAYED)('$name', (subject) => {
+  it('interrupted in the middle of an epoch and then killed, ends with the weights of an undisturbed run, bit for bit', async () => {
     using folder = tempFolder();
     const [dir, gate] = [join(folder.path, 'run'), join(folder.path, 'gate')];
     const [twin, flushed] = await Promise.all([twinOf(subject), tellToEnd(subject, { dir, gate, step: TOLD_AT })]);

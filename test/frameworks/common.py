@@ -22,7 +22,8 @@ LOAD_SECONDS = 60
 # A later save of the same training, under the names of the first: what other_step.sh asks for.
 EXTRA_STEPS = int(os.environ.get("HOLDFAST_EXTRA_STEPS", "0"))
 
-# ---------------------------------------------------------------------------------------------- digest
+# ----------------------------------------------------------------------------------------------
+# digest
 
 
 def digest(value: Any) -> str:
@@ -110,7 +111,8 @@ def _state_of(value: Any) -> Any:
     return type(value).__qualname__ if " at 0x" in text else text
 
 
-# ---------------------------------------------------------------------------------------------- fixtures
+# ----------------------------------------------------------------------------------------------
+# fixtures
 
 
 def start_fixture(out_dir: str | Path, fixture_id: str) -> Path:
@@ -153,7 +155,8 @@ def write_fixture(data: Path, *, load: Callable[[str], Any], **facts: Any) -> No
     (data.parent / "fixture.json").write_text(json.dumps(record, indent=2) + "\n")
 
 
-# ---------------------------------------------------------------------------------------------- loaders
+# ----------------------------------------------------------------------------------------------
+# loaders
 
 
 def loader_main(load: Callable[[str], Any]) -> None:

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { lastGood } from '../../src/checkpoint/store/last-good.ts';
-import { scan } from '../../src/checkpoint/store/scan.ts';
-import { readRun } from '../../src/checkpoint/store/store.ts';
+import { lastGood } from '../../src/store/resume/last-good.ts';
+import { scan } from '../../src/store/folder/scan.ts';
+import { readRun } from '../../src/store/folder/store.ts';
 import { freePort } from '../support/free-port.ts';
 import { supervisedRuns } from '../support/supervised-runs.ts';
 import type { Supervised } from '../support/supervised.ts';
@@ -11,13 +11,16 @@ import { tempFolder } from '../support/temp-folder.ts';
 import { DDP_TRAINER, findTorchrun, TORCHRUN_ENV } from './support/torchrun.ts';
 
 const NODES = 2;
-/** After the last resume. */
+/** Counted after the last resume. */
 const STEPS = 500;
 
 const start = supervisedRuns();
 let torchrun: string;
 
-/** One supervisor and one torchrun for each node, which find each other through torchrun's own rendezvous. */
+/**
+ * Starts one supervisor and one torchrun for each node; they find each other through torchrun's own
+ * rendezvous.
+ */
 function startNodes(
   steps: number,
   how: (node: number) => { readonly args: readonly string[]; readonly launch: readonly string[]; readonly env?: Record<string, string> },
@@ -29,7 +32,7 @@ function startNodes(
   });
 }
 
-/** All of them over one folder, as one gang; who is the first rank is for torchrun to say. */
+/** Runs all nodes over one folder as one gang; torchrun chooses the first rank. */
 async function startGang(dir: string, steps: number): Promise<readonly Supervised[]> {
   const launch = ['--rdzv-backend=c10d', `--rdzv-endpoint=127.0.0.1:${await freePort()}`, '--rdzv-id=job'];
   return startNodes(steps, (node) => ({
@@ -48,7 +51,7 @@ async function startApart(dirs: readonly string[], steps: number): Promise<reado
   }));
 }
 
-/** What the ranks print at their end, of all nodes: the checksum of their weights. */
+/** Returns the checksums of the weights that the ranks of all nodes print at their end. */
 async function finishedOn(nodes: readonly Supervised[]): Promise<readonly string[]> {
   const ends = await Promise.all(nodes.map(({ ended }) => ended));
   expect(ends.map(({ code, stderr }) => (code === 0 ? code : stderr))).toEqual([0, 0]);
@@ -63,14 +66,15 @@ beforeAll(async () => {
 });
 
 describe('data-parallel training on two nodes, each with a torchrun and a supervisor of its own', () => {
-  it('flushes one checkpoint of all ranks when one node alone is told to end, and goes on from it to the same weights', async () => {
+  it('flushes one checkpoint of all ranks if one node alone gets a notice, and resumes to the same weights', async () => {
     using folder = tempFolder();
     const [dir, twin] = [join(folder.path, 'run'), join(folder.path, 'twin')];
     const first = await startGang(dir, 1_000_000);
     await Promise.race(first.map((run) => run.line(/^ready/)));
     first[1]?.signal('SIGTERM');
     await Promise.all(first.map((run) => run.line(/sealed step/)));
-    // Without the other node its ranks cannot go on: it ends by itself, or is told to.
+    // The ranks of the first node cannot continue without the second: it ends by itself, or gets a
+    // notice.
     await Promise.all(first.map((run) => run.end()));
     const codes = await Promise.all(first.map(async (run) => (await run.ended).code));
     expect(codes).toEqual([143, 143]);
@@ -85,7 +89,7 @@ describe('data-parallel training on two nodes, each with a torchrun and a superv
     expect(resumed).toEqual(uninterrupted);
   });
 
-  it('goes on from the newest step that both nodes hold, where each has a folder of its own and one is a save behind', async () => {
+  it('resumes from the newest step on both nodes if each has its own folder and one is a save behind', async () => {
     using folder = tempFolder();
     const dirs = ['a', 'b'].map((name) => join(folder.path, name));
     const twins = ['c', 'd'].map((name) => join(folder.path, name));
@@ -94,7 +98,7 @@ describe('data-parallel training on two nodes, each with a torchrun and a superv
     await Promise.all(first.map((run) => run.end()));
     const held = dirs.map((dir) => scan(readRun(dir)).sealed);
     const newest = Math.min(...held.map(([last]) => last?.manifest.step ?? 0));
-    // The second node was ended before it had sealed what the first has.
+    // The second node was ended before it had sealed the newest step of the first.
     for (const { path, manifest } of held[1] ?? []) if (manifest.step >= newest) rmSync(path, { recursive: true });
     const common = Math.max(...(held[1] ?? []).map(({ manifest }) => manifest.step).filter((step) => step < newest));
     const again = await startApart(dirs, common + STEPS);

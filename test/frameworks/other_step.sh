@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes test/fixtures/other-step: the pieces of a later save of the same training, for tests that mix two saves.
-# Each file lies where its counterpart lies in test/fixtures/whole, so that one can take the other's place.
+# Makes test/fixtures/other-step: the pieces of a later save of the same training, for tests that
+# mix two saves. Each file lies where its counterpart lies in test/fixtures/whole, so that one can
+# take the other's place.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -7,10 +7,11 @@
 #
 # Prints FAMILY=/path/to/python for each on stdout, progress on stderr.
 #
-# Everything goes below ${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-~/.cache}/holdfast}/frameworks, in FAMILY-HASH, where HASH covers
-# the requirements file and the Python version: an edited file gets a fresh environment, an unchanged one costs nothing.
-# An environment gets its name only once it is whole, and a lock per family lets several callers ask at once.
-# A first line "# python: 3.11" in a requirements file names the interpreters to try, best first.
+# Everything goes below ${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-~/.cache}/holdfast}/frameworks, in
+# FAMILY-HASH, where HASH covers the requirements file and the Python version: an edited file gets a
+# fresh environment, an unchanged one costs nothing. An environment gets its name only once it is
+# whole, and a lock per family lets several callers ask at once. A first line "# python: 3.11" in a
+# requirements file names the interpreters to try, best first.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,8 +19,8 @@ cache=${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast}/frameworks
 
 say() { echo "setup.sh: $*" >&2; }
 
-# The path of the first interpreter whose version is among the arguments; pyenv's are found without its shims,
-# which exist for every installed version and refuse to run all but the selected one.
+# The path of the first interpreter whose version is among the arguments; pyenv's are found without
+# its shims, which exist for every installed version and refuse to run all but the selected one.
 find_python() {
   local version candidate
   for version in "$@"; do

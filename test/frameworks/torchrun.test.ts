@@ -8,7 +8,7 @@ import { killHard, trainerPid } from '../support/trainer-process.ts';
 import { DDP_TRAINER, findTorchrun, TORCHRUN_ENV } from './support/torchrun.ts';
 
 const RANKS = 2;
-/** After the last resume; before it a run has no end of its own. */
+/** Counted after the last resume; an interrupted run does not reach its end. */
 const STEPS = 500;
 const ENDLESS = 1_000_000;
 
@@ -20,7 +20,7 @@ function start(dir: string, steps: number, args: readonly string[], env: Readonl
   return startRun({ args: ['--dir', dir, ...args], command, env: { ...TORCHRUN_ENV, ...env } });
 }
 
-/** What the ranks of a run print at its end: the checksum of their weights. */
+/** Returns the checksums of the weights that the ranks of a run print at its end. */
 async function weightsOf(run: Supervised): Promise<readonly string[]> {
   const { code, stdout, stderr } = await run.ended;
   expect(code === 0 ? code : stderr).toBe(0);
@@ -29,7 +29,9 @@ async function weightsOf(run: Supervised): Promise<readonly string[]> {
   return finished.sort();
 }
 
-/** The processes of the ranks and of their launcher end with each other; the launcher is the trainer. */
+/**
+ * Finds the processes of the ranks and of their launcher, which is the trainer; they end together.
+ */
 const endsOf = (dir: string) => readLedger(dir).events.flatMap(({ event }) => (event.kind === 'trainer-ended' ? [event] : []));
 
 const sealedSteps = (dir: string) =>
@@ -40,7 +42,7 @@ beforeAll(async () => {
 });
 
 describe('data-parallel training under a real torchrun', () => {
-  it('that is told to end flushes one step of all ranks, and goes on from it to the same weights, bit for bit', async () => {
+  it('flushes one step of all ranks at a notice, and resumes from it to the same weights, bit for bit', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const first = start(dir, ENDLESS, ['--grace', '60s', '--every', '1h']);
@@ -48,7 +50,7 @@ describe('data-parallel training under a real torchrun', () => {
     first.signal('SIGTERM');
     const { code, stderr } = await first.ended;
     expect({ code, stderr }).toEqual({ code: 143, stderr: expect.stringContaining('sealed step') as string });
-    // Whatever the launcher made of it, it was not a success of its own.
+    // The launcher may exit with any code, but not with success.
     expect(endsOf(dir)).toMatchObject([{ saidFinished: false }]);
     const step = sealedSteps(dir).at(-1) ?? -1;
     const total = step + STEPS;
@@ -58,7 +60,7 @@ describe('data-parallel training under a real torchrun', () => {
     expect(await weightsOf(second)).toEqual(await weightsOf(twin));
   });
 
-  it('in which every rank saves under the same name is told so at its first save, which is not sealed, and trains on', async () => {
+  it('gets an error at its first save if all ranks save under the same name, and trains on', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const run = start(dir, 150, ['--every', '100steps'], { EACH_WRITES: '1' });
@@ -67,14 +69,14 @@ describe('data-parallel training under a real torchrun', () => {
     expect(sealedSteps(dir)).toEqual([]);
   });
 
-  it('whose launcher is killed starts again from the last good step, its ranks ended first', async () => {
+  it('restarts from the last good step after its launcher is killed, once its ranks have ended', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const run = start(dir, ENDLESS, ['--every', '100steps', '--restarts', '1', '--grace', '60s']);
     await run.line(/sealed step 100 /);
     const launchers = () => readLedger(dir).events.flatMap(({ event }) => (event.kind === 'trainer-started' ? [event.pid] : []));
     killHard(await trainerPid(dir));
-    // After a hundred steps or some hundreds: the ranks themselves refuse a state that is of another step.
+    // The step is one of the first hundreds; the ranks themselves refuse the state of another step.
     await run.line(/^start 0 [1-9]\d*01 /);
     run.signal('SIGTERM');
     expect((await run.ended).code).toBe(143);

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { lastGood } from '../../src/checkpoint/store/last-good.ts';
-import { readRun } from '../../src/checkpoint/store/store.ts';
+import { lastGood } from '../../src/store/resume/last-good.ts';
+import { readRun } from '../../src/store/folder/store.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { FRAMEWORKS, familyOf, installFrameworks, output } from './support/python.ts';
@@ -28,7 +28,7 @@ const start = (dir: string): Supervised =>
   });
 
 describe('a Hugging Face Trainer with save_total_limit=1 and not a line of Holdfast', () => {
-  it('is sealed while it trains, keeps its one save, and ends with the weights of one that was never interrupted', async () => {
+  it('is sealed while it trains, keeps its one save, and ends with the weights of an undisturbed run', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'out');
     mkdirSync(dir);
@@ -45,9 +45,9 @@ describe('a Hugging Face Trainer with save_total_limit=1 and not a line of Holdf
     const second = await start(dir).ended;
     expect([second.code, second.stdout.split('\n').at(-1)]).toEqual([0, twin]);
     expect(second.stdout).toContain('start 5\n');
-    // Its own rotation went through, seal and all, and what it made last is sealed.
+    // Its own rotation deleted the older save with its seal, and its last save is sealed.
     expect(readdirSync(dir).filter((name) => name.startsWith('checkpoint-'))).toEqual([`checkpoint-${STEPS}`]);
     expect((await lastGood(readRun(dir), { level: 'deep' })).checkpoint?.manifest.step).toBe(STEPS);
-    expect(second.stderr).toContain('keeps one save only');
+    expect(second.stderr).toContain('keeps only one save');
   });
 });

@@ -20,7 +20,8 @@ async function succeed(program: string, args: readonly string[]): Promise<string
 }
 
 beforeAll(async () => {
-  // Building leaves its own files beside the sources; the torch family has the setuptools that it needs.
+  // Building leaves its own files beside the sources; the torch family has the setuptools that it
+  // needs.
   const sources = join(folder.path, 'sources');
   cpSync(join(ROOT, 'python'), sources, { recursive: true });
   const python = (await installFrameworks(['torch'])).get('torch') ?? '';

@@ -6,7 +6,10 @@ import { createRng } from '../../src/core/rng.ts';
 import { readFixtures } from '../support/fixtures.ts';
 import { loadVictim, tryMutant } from './mutant.ts';
 
-/** `npm run fuzz -- --mutants 100000 --seed 7 [--record docs/fuzz.md]`: mutates every fixture in turn and records what came out. */
+/**
+ * `npm run fuzz -- --mutants 100000 --seed 7 [--record docs/proofs/fuzz.md]`: mutates every fixture
+ * in turn and records what came out.
+ */
 const { values } = parseArgs({
   options: { mutants: { type: 'string', default: '100000' }, seed: { type: 'string', default: '1' }, record: { type: 'string' } },
 });
@@ -34,11 +37,17 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-const text = `# Mutation fuzzing of every fixture
+const text = `# Damaged copies of every fixture
 
-Each mutant is a copy of a whole checkpoint, written by a real framework, with one file damaged in one to three ways (bits, bytes, hostile
-numbers, ranges zeroed, repeated or removed, cut at either end, file taken away). It is verified with \`--deep\`. A fault would be a reader that
-fails, a verification of more than 5 s, or \`RESUMABLE\` for a mutant whose checksummed bytes changed.
+We damage copies of whole checkpoints, which real frameworks wrote, and give them to
+\`holdfast verify --deep\`. The page counts faults of \`verify\`. A fault is one of these:
+
+- a reader crashes;
+- a verification takes more than 5 s;
+- a copy whose checksummed bytes changed is called \`RESUMABLE\`.
+
+In each mutant one file is damaged in one to three ways: bits, bytes, hostile numbers, ranges that
+are zeroed, repeated or removed, a cut at either end, or the whole file removed.
 
 | | |
 |---|---|
@@ -56,7 +65,8 @@ ${[...verdicts]
   .map(([verdict, count]) => `| ${verdict} | ${count} |`)
   .join('\n')}
 
-\`npm run fuzz -- --mutants ${total} --seed ${values.seed} --record docs/fuzz.md\` makes this page again; \`npm test\` runs a slice of it.
+\`npm run fuzz -- --mutants ${total} --seed ${values.seed} --record docs/proofs/fuzz.md\` makes this page
+again. \`npm test\` runs a slice of it.
 `;
 if (values.record !== undefined) writeFileSync(values.record, text);
 console.log(text);

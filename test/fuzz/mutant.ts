@@ -1,10 +1,10 @@
 import { globSync, mkdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Check } from '../../src/checkpoint/deep/check.ts';
-import { discover } from '../../src/checkpoint/discover.ts';
-import { openTree } from '../../src/checkpoint/source/tree.ts';
-import type { CheckpointReport } from '../../src/checkpoint/report.ts';
-import { verifyPaths } from '../../src/checkpoint/verify.ts';
+import type { Check } from '../../src/bytes/hashing/check.ts';
+import { discover } from '../../src/verify/discover.ts';
+import { openTree } from '../../src/bytes/source/tree.ts';
+import type { CheckpointReport } from '../../src/verify/report.ts';
+import { verifyPaths } from '../../src/verify/verify.ts';
 import { fletcher32 } from '../../src/core/checksums.ts';
 import type { Rng } from '../../src/core/rng.ts';
 import { type Fixture, WHOLE } from '../support/fixtures.ts';
@@ -41,7 +41,10 @@ export interface Outcome {
   readonly fault: string | null;
 }
 
-/** Damages a copy of the victim below `folder` and verifies it, deeply. The same seed damages the same way. */
+/**
+ * Damages a copy of the victim below `folder` and verifies it, deeply. The same seed damages the
+ * same way.
+ */
 export async function tryMutant(victim: Victim, rng: Rng, folder: string): Promise<Outcome> {
   rmSync(folder, { recursive: true, force: true });
   for (const [path, bytes] of victim.files) {
@@ -96,8 +99,8 @@ function isCoveredChanged(victim: Victim, path: string, original: Buffer, bytes:
 }
 
 /**
- * True when the checksum beside the bytes was overwritten with them, and is right: eight bytes of ones are four bytes and their
- * Fletcher-32. Nobody can tell such bytes from what a writer wrote.
+ * True when the checksum beside the bytes was overwritten with them, and is right: eight bytes of
+ * ones are four bytes and their Fletcher-32. Such bytes look like what a writer wrote.
  */
 function isMatched(check: Check, bytes: Buffer): boolean {
   if (typeof check.expected === 'string' || check.algorithm !== 'fletcher32' || check.expected.at + 4 > bytes.length) return false;

@@ -62,7 +62,10 @@ function edited(bytes: Buffer, rng: Rng, length: number, edit: (part: Buffer) =>
   return copy;
 }
 
-/** Headers and trailers are where the decisions are: half of the edits go to the first and last kilobyte. */
+/**
+ * Headers and trailers are where the decisions are: half of the edits go to the first and last
+ * kilobyte.
+ */
 function pickOffset(max: number, rng: Rng): number {
   const where = rng.next();
   if (where < 0.3) return rng.integer(0, Math.min(max, 1024));

@@ -16,9 +16,12 @@ import { type Manner, ONE_POD, POOL } from './scenario/training-job.ts';
 import { uninterrupted } from './scenario/twin.ts';
 
 const reason = whyNoTrainers();
-/** As a kubelet has it by itself, and a supervisor believes it to have; images alone cause none. */
+/** The kubelet's default, which a supervisor assumes; the images alone cause no pressure. */
 const EVICTION = { 'nodefs.available': '10%', 'imagefs.available': '60Mi' };
-/** Causes at the same time, each with nodes of its own: they mostly wait. One processor has enough with one. */
+/**
+ * How many causes are tested at the same time, each on its own nodes. They mostly wait. On one
+ * processor only one.
+ */
 const LANES = availableParallelism() === 1 ? [1] : [1, 2];
 type Pool = 'control' | 'supervised' | 'stubborn';
 const poolOf = (pool: Pool, lane: number): string => `${pool}-${lane}`;
@@ -26,9 +29,9 @@ const nodeOf = (pool: Pool, lane: number): NodeOptions => ({
   diskMiB: 4096,
   labels: { [POOL]: poolOf(pool, lane) },
   evictionHard: EVICTION,
-  // Where it is waited for to the end, less than the pod's own.
+  // For pods that the test lets run to their kill: less than the pod's own grace.
   shutdownGraceSeconds: pool === 'stubborn' ? 8 : GRANTED_SECONDS,
-  // How full an emptyDir is: by itself a kubelet looks once a minute.
+  // By default a kubelet measures an emptyDir only once a minute.
   kubelet: { ...ONE_POD, volumeStatsAggPeriod: '2s' },
 });
 
@@ -36,7 +39,7 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
   let cluster: Cluster;
   let twin: string;
   const lanes = new Lanes(LANES.length);
-  /** What held. */
+  /** The rows whose tests passed. */
   const recorded: Recorded[] = [];
 
   beforeAll(async () => {
@@ -56,7 +59,7 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
   });
 
   it.concurrent.for(CAUSES.map((cause) => [cause.title, cause] as const))(
-    '%s: under `holdfast run` it is never called complete before it is, and ends like one that was left alone',
+    '%s: under `holdfast run` a Job is never Complete too early, and ends like an uninterrupted one',
     async ([title, cause]) => {
       const { forms, otherControls = [] } = cause;
       /** One after the other, on the same nodes. */
@@ -79,7 +82,7 @@ describe.skipIf(reason !== null)(`on a real cluster${reason === null ? '' : ` (s
     },
   );
 
-  it.concurrent(`${REJECTED}: nothing ran, the Job counts a failure, and goes on`, async () => {
+  it.concurrent(`${REJECTED}: nothing ran, the Job counts a failure, and continues`, async () => {
     const [bare, supervised] = await lanes.use((lane) =>
       settled(
         rejectedRun(cluster, { pool: poolOf('control', lane), manner: 'bare' }),

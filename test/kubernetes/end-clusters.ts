@@ -1,7 +1,8 @@
 import { removeOwnAtOnce } from './cluster/leftovers.ts';
 
-// A set-up file: whoever runs the tests may be interrupted, or killed, and the process that does hears of it by a signal, by the end of their connection, or
-// by a write that fails, on which it exits. However it comes, its clusters are taken down first. A test runner does not let tests exit, so it ends by a signal.
+// A set-up file that ends this process's clusters first. An interrupted test runner reaches us as a
+// signal, as the end of its connection, or as a failed write, on which Node exits. A test runner
+// does not let tests call `exit`, so this ends the process with a signal.
 function endNow(): void {
   removeOwnAtOnce();
   process.kill(process.pid, 'SIGKILL');

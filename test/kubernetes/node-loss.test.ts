@@ -17,13 +17,18 @@ import { undisturbedRun } from './scenario/undisturbed-run.ts';
 const reason = whyNoTrainers();
 const MANNERS = 3;
 const pool = 'any';
-/** As much disk as its pods may write to: that is asked for when they are placed. */
+/** The pods' request for ephemeral storage must fit, or they are not placed. */
 const NODE: NodeOptions = { labels: { [POOL]: pool }, diskMiB: 2048, kubelet: ONE_POD };
 const REFUGE: NodeOptions = { labels: { [POOL]: pool }, diskMiB: 8192 };
-/** Nodes are given up soon, also when most of them are not heard of: by itself that takes minutes, and with most of them gone it never happens. */
+/**
+ * The control plane gives up nodes soon, even if most of them do not report. By default that takes
+ * minutes, or never happens if most nodes are lost.
+ */
 const TIMERS = { 'node-monitor-grace-period': '30s', 'node-eviction-rate': '10', 'unhealthy-zone-threshold': '1' };
 
-/** Lets all pass once so many have come; when one of them fails before, the others fail with it. */
+/**
+ * Lets all callers continue when this many have come. If one fails before, the others fail with it.
+ */
 function barrier(
   count: number,
   then: () => Promise<void>,
@@ -47,9 +52,9 @@ function barrier(
 describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   let cluster: Cluster;
   let twin: string;
-  /** Takes all that go on elsewhere; until all others hold it takes nobody. */
+  /** Takes the pods that are moved, and only after all other nodes are in use. */
   let refuge: string;
-  /** What held. */
+  /** The rows whose tests passed. */
   const recorded: Recorded[] = [];
 
   beforeAll(async () => {
@@ -85,8 +90,8 @@ describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` 
     }
   });
 
-  // On nodes of their own, beside the one before.
-  it.concurrent('a run that was given up with its kubelet goes on elsewhere when that is back, and ends like one that was left alone', async () => {
+  // On its own nodes, at the same time as the test before.
+  it.concurrent('a run that was given up with its kubelet resumes elsewhere when the kubelet is back, and ends like an uninterrupted one', async () => {
     const [form] = GIVEN_UP.forms;
     const [bare, supervised, grace] = await settled(
       interruptedRun(cluster, GIVEN_UP, { pool, manner: 'bare' }),
@@ -102,8 +107,8 @@ describe.skipIf(reason !== null)(`when a node is lost${reason === null ? '' : ` 
     }
   });
 
-  // All at once: they mostly wait.
-  it('a run under `holdfast run` goes on elsewhere, and ends like one that was left alone', async () => {
+  // All at once, because they mostly wait.
+  it('a run under `holdfast run` resumes on another node, and ends like an uninterrupted one', async () => {
     const { arrive: whenReady, guard } = barrier(LOSS_CAUSES.length * MANNERS, () => cordon(cluster, refuge, false));
     const all = LOSS_CAUSES.map(async (cause) => {
       const [form] = cause.forms;

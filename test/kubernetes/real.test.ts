@@ -10,7 +10,7 @@ import { findFacility } from './cluster/facility.ts';
 import { cgroupOf } from './cluster/leftovers.ts';
 import { whenNothingIsLeft } from './cluster/nothing-left.ts';
 import { ownCacheWithFacility } from './cluster/own-cache.ts';
-import { type ProcessIdentity, identify, isThere } from './cluster/process-start.ts';
+import type { ProcessIdentity } from './cluster/process-start.ts';
 import { networkOf, tracesOf } from './cluster/traces.ts';
 import { eventually } from './cluster/wait.ts';
 import { whyNoTrainers } from './scenario/host-trees.ts';
@@ -25,7 +25,10 @@ interface Place {
   readonly real: (...args: string[]) => Promise<ProcessResult>;
 }
 
-/** With what is built already, and without a person's own clusters, which `down` would take down. */
+/**
+ * Uses the built programs in a private cache, without the person's own clusters, which `down` would
+ * remove.
+ */
 async function inPlaceOfItsOwn(use: (place: Place) => Promise<void>): Promise<void> {
   await using cache = ownCacheWithFacility();
   const env = { PATH: process.env['PATH'], HOLDFAST_CACHE: cache.path };
@@ -33,7 +36,7 @@ async function inPlaceOfItsOwn(use: (place: Place) => Promise<void>): Promise<vo
   await use({ cache: cache.path, env, real });
 }
 
-/** What can be seen of the only cluster, which is there. */
+/** What is visible of the only cluster. */
 function seenOf(folder: string): () => ReturnType<typeof tracesOf> {
   const { holder } = JSON.parse(readFileSync(join(folder, 'record.json'), 'utf8')) as { readonly holder: ProcessIdentity };
   const [init] = readFileSync(`/proc/${holder.pid}/task/${holder.pid}/children`, 'latin1').trim().split(' ');
@@ -46,39 +49,18 @@ async function expectNothingLeft(folder: string, seen: () => ReturnType<typeof t
   expect(existsSync(folder)).toBe(false);
 }
 
-/** The folder of a cluster that is being made, once it has processes. */
-function folderOfBegun(cache: string, starter: ChildProcess, before: readonly string[] = []): Promise<string> {
+/** The folder of a starting cluster, once it has processes. */
+function folderOfBegun(cache: string, starter: ChildProcess): Promise<string> {
   const clusters = join(cache, 'clusters');
   const ask = (): string | null => {
     const ids = existsSync(clusters) ? readdirSync(clusters) : [];
-    const begun = ids.find((id) => !before.includes(id) && existsSync(join(clusters, id, 'control-plane/etcd')));
+    const begun = ids.find((id) => existsSync(join(clusters, id, 'control-plane/etcd')));
     return begun === undefined ? null : join(clusters, begun);
   };
   return eventually('the begin of a cluster', ask, { hopeless: () => (hasEnded(starter) ? 'its starter has ended' : null) });
 }
 
-interface KilledStart {
-  readonly folder: string;
-  readonly seen: ReturnType<typeof seenOf>;
-  /** What it has left. */
-  readonly processes: readonly ProcessIdentity[];
-}
-
-/** A start that is killed in its midst. */
-async function killedStart(cache: string, env: Place['env']): Promise<KilledStart> {
-  const clusters = join(cache, 'clusters');
-  const before = existsSync(clusters) ? readdirSync(clusters) : [];
-  const starter = spawn(process.execPath, [SCRIPT, '--nodes=1'], { env, stdio: 'ignore' });
-  const folder = await folderOfBegun(cache, starter, before);
-  const seen = seenOf(folder);
-  starter.kill('SIGKILL');
-  await once(starter, 'exit');
-  const processes = seen().processes.map(identify);
-  expect(processes.length).toBeGreaterThan(1);
-  return { folder, seen, processes };
-}
-
-/** A line that goes on beside others; it ends when it is no longer used. */
+/** A command line that runs beside others; it ends when it is no longer used. */
 function goingOn(line: string): Disposable & { readonly said: () => string; readonly ended: Promise<unknown[]> } {
   const shell = spawn('bash', ['-c', line], { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
   let said = '';
@@ -95,7 +77,7 @@ function hasCheckpoint(run: string): boolean {
 }
 
 describe.skipIf(reason !== null)(`npm run cluster:real${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
-  it.concurrent('leaves a cluster on which the lines that it prints run the example, which goes on elsewhere, until `down` leaves no trace', () =>
+  it.concurrent('leaves a cluster on which its printed commands run the example, until `down` leaves no trace', () =>
     inPlaceOfItsOwn(async ({ real }) => {
       using own = tempFolder();
       copyFileSync(findFacility().unpacked('bin/busybox'), join(own.path, 'busybox'));
@@ -108,7 +90,7 @@ describe.skipIf(reason !== null)(`npm run cluster:real${reason === null ? '' : `
         ([, line]) => String(line),
       );
       expect(more).toEqual([]);
-      /** A line that succeeds. */
+      /** Runs a command line that must succeed. */
       const said = async (line: string): Promise<string> => {
         const result = await bash(line);
         expect(result.code, `${line}\n${result.stdout}${result.stderr}`).toBe(0);
@@ -149,7 +131,7 @@ describe.skipIf(reason !== null)(`npm run cluster:real${reason === null ? '' : `
       expect(await real('down')).toMatchObject({ code: 0, stdout: 'There is none.\n' });
     }));
 
-  it.concurrent('leaves nothing when it is interrupted while it starts, also when Ctrl-C is pressed again', () =>
+  it.concurrent('leaves nothing behind when it is interrupted while it starts, even by a second Ctrl-C', () =>
     inPlaceOfItsOwn(async ({ cache, env }) => {
       const starter = spawn(process.execPath, [SCRIPT, '--nodes=1'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
       let said = '';
@@ -164,33 +146,4 @@ describe.skipIf(reason !== null)(`npm run cluster:real${reason === null ? '' : `
       expect(said).toMatch(/error: SIGINT came\nNothing of a cluster was left behind\.\n$/);
       await expectNothingLeft(folder, seen);
     }));
-
-  it.concurrent('leaves nothing after the next start, or after `down`, when it is killed while it starts', () =>
-    inPlaceOfItsOwn(async ({ cache, env, real }) => {
-      const killed = await killedStart(cache, env);
-      const next = await killedStart(cache, env);
-      expect(killed.processes.filter(isThere)).toEqual([]);
-      // The next one's network may have got the number of the first one's.
-      await expectNothingLeft(killed.folder, () =>
-        tracesOf({ folder: killed.folder, cgroup: cgroupOf(basename(killed.folder)), network: 'none' }),
-      );
-      expect(await real('down')).toMatchObject({ code: 0, stdout: `Taken down: ${basename(next.folder)}\n` });
-      await expectNothingLeft(next.folder, next.seen);
-    }));
-
-  it.concurrent.for([
-    ['--nodes=0'],
-    ['--nodes=51'],
-    ['up'],
-    ['down', 'now'],
-    ['--image=mine=/tmp'],
-    ['--image=registry.example/mine:1=/tmp/no/such/folder'],
-  ])('refuses what it does not understand: %s', (args) =>
-    inPlaceOfItsOwn(async ({ real }) => {
-      const { code, stderr } = await real(...args);
-      expect(code).toBe(64);
-      expect(stderr).toMatch(/^error: .*\nnpm run cluster:real/);
-      expect(stderr).toContain(args.join(' '));
-    }),
-  );
 });

@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toError } from '../../src/core/errors.ts';
-import { quoted } from '../../src/cli/completion/model.ts';
+import { quoted } from '../../src/cli/frame/completion/model.ts';
 import { calledOff } from './cluster/called-off.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { buildFacility, whyNoNamespaces } from './cluster/facility.ts';
@@ -13,10 +13,13 @@ import { whatIsElsewhere, whatIsLeft } from './play/left.ts';
 import { EXAMPLE_IMAGE, providePrograms, provideRuns } from './scenario/example.ts';
 import { hostPython, whyNoPython } from './scenario/host-trees.ts';
 
-/** Enough for the example's image; what lies in a person's own folders is not known, and room is taken for what is written alone. */
+/**
+ * Enough for the example's image. We do not know the size of a person's own images; the disk file
+ * takes only the room that is written.
+ */
 const [DISK_MIB, LARGE_DISK_MIB] = [4096, 16_384];
 
-/** A person's own cluster, to try things on. */
+/** Starts or ends a person's own cluster for experiments. */
 async function main(args: readonly string[]): Promise<number> {
   const [word, ...more] = args;
   if (more.length === 0 && (word === '--help' || word === '-h')) {
@@ -39,7 +42,7 @@ async function main(args: readonly string[]): Promise<number> {
 async function start(wish: Wish): Promise<number> {
   const signal = calledOff((text) => void process.stderr.write(text));
   try {
-    const whyNot = await buildFacility(signal);
+    const whyNot = await buildFacility(signal, wish.release);
     if (whyNot !== null) throw new Error(whyNot);
     process.stderr.write('starting …\n');
     process.stdout.write(await startToPlay(wish, signal));
@@ -50,11 +53,14 @@ async function start(wish: Wish): Promise<number> {
   }
 }
 
-/** A cluster that stays, with all that the example needs; gives what to tell of it. */
-async function startToPlay({ nodes, images }: Wish, signal: AbortSignal): Promise<string> {
+/**
+ * Starts a cluster that stays, with everything for the example, and returns the message about it.
+ */
+async function startToPlay({ nodes, images, release, gates, apis }: Wish, signal: AbortSignal): Promise<string> {
   const diskMiB = images.length === 0 ? DISK_MIB : LARGE_DISK_MIB;
   const all = [EXAMPLE_IMAGE, ...images];
-  const cluster = await startCluster({ nodes: Array.from({ length: nodes }, () => ({ diskMiB })), images: all, isKept: true, signal });
+  const own = { nodes: Array.from({ length: nodes }, () => ({ diskMiB })), images: all, isKept: true };
+  const cluster = await startCluster({ ...own, release, gates, apis, signal });
   try {
     const noPython = whyNoPython();
     if (noPython === null) await providePrograms(cluster, { python: hostPython() });
@@ -66,13 +72,16 @@ async function startToPlay({ nodes, images }: Wish, signal: AbortSignal): Promis
     cluster.settle();
     return told;
   } catch (thrown) {
-    // Whoever tells of it looks what is left.
+    // The caller that reports the error looks for what is left.
     await Promise.allSettled([cluster[Symbol.asyncDispose]()]);
     throw thrown;
   }
 }
 
-/** kubectl, in the cluster's network and with its kubeconfig; files it is told are the person's, also by a relative path, and no proxy leads there. */
+/**
+ * Writes a kubectl for the cluster's network, with its kubeconfig. Paths in its arguments are the
+ * person's, also relative ones. It uses no proxy.
+ */
 function writeKubectl(cluster: Cluster): string {
   const path = join(cluster.folder, 'kubectl');
   const line = cluster.inNetwork(cluster.kubectlCommand).map(quoted).join(' ');

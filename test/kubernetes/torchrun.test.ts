@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { globSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ProcessResult, ROOT, runProcess } from '../support/run-process.ts';
+import type { ProcessResult } from '../support/run-process.ts';
 import type { KubeObject } from './cluster/api.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { whyNoTorch } from './cluster/torch.ts';
@@ -11,58 +10,14 @@ import { EXAMPLES, addPythonProgram, applyExample, fillExampleImage, imageOf, pr
 import { whyNoTrainers } from './scenario/host-trees.ts';
 import { JOBS, PODS, podsOf, trueConditions } from './scenario/objects.ts';
 import { tellingState } from './scenario/state.ts';
+import { findTorch, packagesOf, pythonOf, uninterruptedTorchrun, weightsIn } from './scenario/torch-environment.ts';
 
-/** As the published patch has it. */
+/** As in the published patch. */
 const STEPS = '1000';
-/** Two ranks that wait for each other at every step are slow where others compute. */
+/** Two ranks that wait for each other at every step are slow on a busy machine. */
 const PATIENCE_MS = 15 * 60_000;
-const FINDER = join(ROOT, 'test/frameworks/setup.sh');
 const torch = findTorch();
 const reason = whyNoTrainers() ?? (torch === null ? whyNoTorch() : null);
-
-/** The folder of an environment with torch, when it was installed. */
-function findTorch(): string | null {
-  try {
-    const found = execFileSync(FINDER, ['--find', 'torch'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-    const python = found.match(/^torch=(.*)$/m)?.[1];
-    return python === undefined ? null : dirname(dirname(python));
-  } catch {
-    return null;
-  }
-}
-
-/** The Python that an environment was made with lies elsewhere. */
-function pythonOf(environment: string): string {
-  const home = readFileSync(join(environment, 'pyvenv.cfg'), 'utf8').match(/^home = (.*)$/m)?.[1] ?? '/usr/bin';
-  return dirname(realpathSync(home));
-}
-
-function packagesOf(environment: string): string {
-  const [packages] = globSync(join(environment, 'lib/python*/site-packages'));
-  if (packages === undefined) throw new Error(`${environment} has no packages`);
-  return packages;
-}
-
-/** What all ranks say that they have learned. Where they share an output, the end of a line may come after the beginning of the other's. */
-function weightsIn(text: string): readonly string[] {
-  return [...text.matchAll(/finished with weights ([0-9a-f]{16})/g)].map(([, weights]) => String(weights));
-}
-
-/** The same training when nobody interrupts it; it ends with the process that wants to know. */
-function uninterrupted(environment: string): Promise<ProcessResult> {
-  const line = [
-    '--pdeathsig',
-    'TERM',
-    join(environment, 'bin/torchrun'),
-    '--standalone',
-    '--nproc-per-node=2',
-    join(EXAMPLES, 'torchrun/train.py'),
-    STEPS,
-  ];
-  return runProcess('setpriv', line, {
-    env: { PATH: process.env['PATH'], PYTHONPATH: join(ROOT, 'python'), OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '' },
-  });
-}
 
 describe.skipIf(reason !== null)(`torchrun in two pods${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   const environment = torch ?? '';
@@ -76,7 +31,7 @@ describe.skipIf(reason !== null)(`torchrun in two pods${reason === null ? '' : `
     };
     const images = [{ name: imageOf('torchrun'), content: fill }];
     cluster = await startCluster({ nodes: [node, node], images });
-    twin = uninterrupted(environment);
+    twin = uninterruptedTorchrun(environment, STEPS);
   });
   afterAll(async () => {
     await Promise.allSettled([twin]);
@@ -85,7 +40,7 @@ describe.skipIf(reason !== null)(`torchrun in two pods${reason === null ? '' : `
 
   const logOf = async (pod: string): Promise<string> => (await cluster.api.text(`${PODS}/${pod}/log`)) ?? '';
 
-  it('both go on from one checkpoint when one of them was deleted, and end like their twin', () =>
+  it('both resume from one checkpoint after one of them was deleted, and end like their twin', () =>
     tellingState(cluster, async () => {
       const runs = await provideRuns(cluster);
       await providePrograms(cluster, { python: pythonOf(environment), packages: packagesOf(environment) });
@@ -116,7 +71,7 @@ describe.skipIf(reason !== null)(`torchrun in two pods${reason === null ? '' : `
         logs.join('\n'),
       ).toContain('Complete');
       expect(logs).toHaveLength(2);
-      // Neither the one that was deleted nor the one that could not go on without it.
+      // Neither the deleted pod nor the pod that could not continue without it.
       expect(job.status?.['failed'] ?? 0).toBe(0);
       for (const log of logs) expect(Number(log.match(/^rank \d from step (\d+)$/m)?.[1])).toBeGreaterThan(99);
 

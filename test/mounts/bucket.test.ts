@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACCESS_KEY, findServers, SECRET_KEY, type Server, startServer } from '../object-stores/servers.ts';
@@ -21,7 +21,7 @@ async function sealedTrainerRun(parent: string): Promise<string> {
 
 const holdfast = (...args: readonly string[]) => runProcess(LAUNCHER, args);
 
-describe.skipIf(reason !== null)(`a bucket that s3fs has mounted${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
+describe.skipIf(reason !== null)(`a bucket mounted with s3fs${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   let server: Server;
   let bucket: Mounted;
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describe.skipIf(reason !== null)(`a bucket that s3fs has mounted${reason === nul
     await server?.[Symbol.asyncDispose]();
   });
 
-  it('is told apart: everything works there when it is tried, and still a rename is no commit', async () => {
+  it('is recognised as a bucket: every attempt works, but a rename is not a commit', async () => {
     const { code, stdout } = await holdfast('probe', '--json', '--bytes=1MiB', '--rounds=1', bucket.path);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -46,7 +46,7 @@ describe.skipIf(reason !== null)(`a bucket that s3fs has mounted${reason === nul
     expect(readdirSync(bucket.path)).toEqual([]);
   });
 
-  it('takes no run: a seal is refused with the way out, before anything is read or written', async () => {
+  it('accepts no run: seal refuses it with a hint, before it reads or writes a file', async () => {
     const run = join(bucket.path, 'no-run');
     mkdirSync(run);
     cpSync(join(WHOLE, 'hf-trainer-run/data/run/checkpoint-2'), join(run, 'checkpoint-2'), { recursive: true });
@@ -57,7 +57,19 @@ describe.skipIf(reason !== null)(`a bucket that s3fs has mounted${reason === nul
     expect(readdirSync(run, { recursive: true })).toEqual(before);
   });
 
-  it('takes no run that was copied there either, but such a copy can be resumed from', async () => {
+  it('holds no queue in SQLite, not even behind a link: the server says which file system it is', async () => {
+    using folder = tempFolder();
+    const [inBucket, link] = [join(bucket.path, 'queue.db'), join(folder.path, 'queue.db')];
+    writeFileSync(inBucket, '');
+    symlinkSync(inBucket, link);
+    for (const place of [inBucket, join(bucket.path, 'new.db'), link]) {
+      const { code, stdout, stderr } = await holdfast('queue', 'serve', `--db=${place}`, '--listen=127.0.0.1:0');
+      expect({ code, stdout, stderr }).toMatchObject({ code: 73, stdout: '', stderr: expect.stringContaining('QUEUE_PLACE_REFUSED') });
+    }
+    rmSync(inBucket);
+  });
+
+  it('accepts no copied run either, but a run can resume from such a copy', async () => {
     using folder = tempFolder();
     const run = join(bucket.path, 'copied');
     cpSync(await sealedTrainerRun(folder.path), run, { recursive: true });
@@ -70,7 +82,8 @@ describe.skipIf(reason !== null)(`a bucket that s3fs has mounted${reason === nul
       expect({ args, code, stderr }).toMatchObject({ code: 73, stderr: expect.stringContaining('STORAGE_NOT_SUITED') });
     }
     expect(await holdfast('resume', run)).toMatchObject({ code: 0, stdout: `${join(run, 'checkpoint-6')}\n`, stderr: '' });
-    // Without its manifest a copy counts as not there: copied data first, manifest last, it needs no rename.
+    // Without its manifest a copy counts as missing: the data comes first, the manifest last,
+    // without a rename.
     rmSync(join(run, 'checkpoint-6/holdfast.manifest.json'));
     expect(await holdfast('resume', run)).toMatchObject({ code: 0, stdout: `${join(run, 'checkpoint-4')}\n` });
     truncateSync(join(run, 'checkpoint-4/optimizer.pt'), 10);
@@ -80,7 +93,7 @@ describe.skipIf(reason !== null)(`a bucket that s3fs has mounted${reason === nul
     expect(readdirSync(run)).toContain('checkpoint-4');
   });
 
-  it('gives back what was shipped to it, and nothing but ship writes there', async () => {
+  it('returns shipped copies, and only ship writes there', async () => {
     using folder = tempFolder();
     const run = await sealedTrainerRun(folder.path);
     const shipped = await runProcess(LAUNCHER, ['ship', '--all', run, `s3://${server.bucket}/shipped`], {

@@ -1,14 +1,14 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openClaims } from '../../src/checkpoint/ship/claim/claims.ts';
+import { openClaims } from '../../src/remote/claim/claims.ts';
 import { realClock } from '../../src/core/clock.ts';
 import { systemCode } from '../../src/core/errors.ts';
 import { mountTmpfs, whyNoMounts } from '../support/mounts.ts';
 
 const reason = whyNoMounts();
 
-/** The code that something throws. */
+/** The code of a thrown error. */
 function failure(act: () => unknown): string | null {
   try {
     act();
@@ -19,7 +19,7 @@ function failure(act: () => unknown): string | null {
 }
 
 it.skipIf(reason !== null)(
-  `a claim that a full disk does not take leaves nothing there, and no file open${reason === null ? '' : ` (skipped: ${reason})`}`,
+  `a claim that fails on a full disk leaves no file behind, and none open${reason === null ? '' : ` (skipped: ${reason})`}`,
   () => {
     using disk = mountTmpfs('size=64k');
     const claims = openClaims(join(disk.path, 'claims'), { clock: realClock, signal: new AbortController().signal, isStrict: true });

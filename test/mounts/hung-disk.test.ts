@@ -1,11 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { at } from '../../src/checkpoint/store/layout.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { at } from '../../src/seal/names.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
 import { LastWords } from '../support/last-words.ts';
-import { mountStoppable, mountTmpfs, whyNoFuse } from '../support/mounts.ts';
+import { mountStoppable, mountTmpfs, type StoppableMount, whyNoFuse } from '../support/mounts.ts';
 import { ROOT } from '../support/run-process.ts';
+import { stopProcess } from '../support/stop-process.ts';
 import { supervisedRuns } from '../support/supervised-runs.ts';
 import { trainerCommand } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
@@ -15,15 +16,23 @@ const reason = whyNoFuse();
 const skipped = reason === null ? '' : ` (skipped: ${reason})`;
 const start = supervisedRuns();
 
-/** Resolves when no thread of a process that was stopped is in the kernel any more: what a server has begun to answer could not be given up by anybody. */
-async function stopped(pid: number): Promise<void> {
-  const isStill = (thread: string): boolean => /^State:\s+T/m.test(readFileSync(`/proc/${pid}/task/${thread}/status`, 'latin1'));
-  while (!readdirSync(`/proc/${pid}/task`).every(isStill)) await new Promise((resolve) => setImmediate(resolve));
+const hangable: StoppableMount[] = [];
+
+/** A mount that also answers again after a test that did not come to its end. */
+function mountHangable(path: string): StoppableMount {
+  const made = mountStoppable(path);
+  hangable.push(made);
+  return made;
 }
 
-describe('a disk that does not answer any more', () => {
+// It runs before the hook that ends the runs, which may wait for the disk.
+afterEach(() => {
+  for (const disk of hangable.splice(0)) disk.resume();
+});
+
+describe('a disk that stops answering', () => {
   it.skipIf(reason !== null)(
-    `while a save is sealed holds up neither the trainer nor the end at a deadline, and the next life has what lay in memory${skipped}`,
+    `during a seal delays neither the trainer nor the end at a deadline, and the next attempt has the save from memory${skipped}`,
     async () => {
       using folder = tempFolder();
       using stage = mountTmpfs();
@@ -31,14 +40,14 @@ describe('a disk that does not answer any more', () => {
       const [dir, save, handOver] = [join(folder.path, 'run'), join(folder.path, 'save'), join(folder.path, 'hand-over')];
       const args = ['--dir', dir, '--stage', stage.path, '--every', '1h', '--grace', '3s', '--termination-log', words.path];
       const first = start({ args, command: ['python3', TRAINER, save, handOver] });
-      // How large a save is must be known before one goes to memory.
+      // A save goes to memory only if its size is known.
       await first.line(/sealed step 5 /);
       {
-        // What is to become a checkpoint goes through here.
-        using disk = mountStoppable(at.staging(dir, 1));
+        // Future checkpoints pass through here.
+        using disk = mountHangable(at.staging(dir, 1));
         writeFileSync(save, '');
         await first.line(/^written/);
-        disk.hang();
+        await disk.hang();
         writeFileSync(handOver, '');
         await first.line(/^trains on/);
         first.signal('SIGTERM');
@@ -57,42 +66,39 @@ describe('a disk that does not answer any more', () => {
       const ends = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'attempt-ended' ? [event.exitCode] : []));
       expect(ends).toEqual([143]);
       const second = start({ args, command: ['true'] });
-      await second.line(/sealed step 10 .*, which an earlier life had left in memory/);
+      await second.line(/sealed step 10 .*, which an earlier run of the supervisor left in memory/);
       expect((await second.ended).code).toBe(0);
     },
   );
 
-  it.skipIf(reason !== null)(
-    `and would say whether a newer attempt has taken over is not asked for that at a deadline${skipped}`,
-    async () => {
-      using folder = tempFolder();
-      using stage = mountTmpfs();
-      const [dir, save, handOver] = [join(folder.path, 'run'), join(folder.path, 'save'), join(folder.path, 'hand-over')];
-      const args = ['--dir', dir, '--stage', stage.path, '--every', '1h', '--grace', '20s'];
-      const run = start({ args, command: ['python3', TRAINER, save, handOver] });
-      await run.line(/sealed step 5 /);
-      using attempts = mountStoppable(dirname(at.attempt(dir, 1)));
-      using disk = mountStoppable(at.staging(dir, 1));
-      // Nobody could unmount what lies in it.
-      using after = new DisposableStack();
-      after.defer(() => attempts.resume());
-      writeFileSync(save, '');
-      await run.line(/^written/);
-      disk.hang();
-      writeFileSync(handOver, '');
-      await run.line(/^trains on/);
-      run.signal('SIGTERM');
-      await run.line(/left: SIGTERM leaves/);
-      // It hears the next one when it has told whoever replaces it.
-      run.signal('SIGUSR1');
-      await run.line(/notice: a save was asked for/);
-      attempts.hang();
-      expect((await run.ended).code).toBe(143);
-    },
-  );
+  it.skipIf(reason !== null)(`and holds the fence of newer attempts is not read at a deadline${skipped}`, async () => {
+    using folder = tempFolder();
+    using stage = mountTmpfs();
+    const [dir, save, handOver] = [join(folder.path, 'run'), join(folder.path, 'save'), join(folder.path, 'hand-over')];
+    const args = ['--dir', dir, '--stage', stage.path, '--every', '1h', '--grace', '20s'];
+    const run = start({ args, command: ['python3', TRAINER, save, handOver] });
+    await run.line(/sealed step 5 /);
+    using attempts = mountHangable(dirname(at.attempt(dir, 1)));
+    using disk = mountHangable(at.staging(dir, 1));
+    // A hung mount below it could not be unmounted.
+    using after = new DisposableStack();
+    after.defer(() => attempts.resume());
+    writeFileSync(save, '');
+    await run.line(/^written/);
+    await disk.hang();
+    writeFileSync(handOver, '');
+    await run.line(/^trains on/);
+    run.signal('SIGTERM');
+    await run.line(/left: SIGTERM leaves/);
+    // It gets the next signal after it has reported to its replacement.
+    run.signal('SIGUSR1');
+    await run.line(/notice: a save was asked for/);
+    await attempts.hang();
+    expect((await run.ended).code).toBe(143);
+  });
 
   it.skipIf(reason !== null).for([{ isShipped: false }, { isShipped: true }])(
-    `does not hold up the end at a deadline when the trainer has saved there by itself, shipped: $isShipped, and that is told${skipped}`,
+    `does not delay the end at a deadline when the trainer saved there itself (shipped: $isShipped), and the log says so${skipped}`,
     async ({ isShipped }) => {
       using folder = tempFolder();
       const dir = join(folder.path, 'out');
@@ -100,30 +106,28 @@ describe('a disk that does not answer any more', () => {
       mkdirSync(join(dir, 'step-5'), { recursive: true });
       const run = start({ args: ['--watch', dir, ...ship, '--grace', '2s'], command: ['sh', '-c', 'echo ready; exec sleep 1000'] });
       await run.line(/^ready/);
-      run.signal('SIGSTOP');
-      await stopped(run.pid);
-      using disk = mountStoppable(join(dir, 'step-5'));
-      disk.hang();
+      await stopProcess(run.pid);
+      using disk = mountHangable(join(dir, 'step-5'));
+      await disk.hang();
       run.signal('SIGTERM');
       run.signal('SIGCONT');
       const { code, stderr } = await run.ended;
-      expect(stderr).toContain('what the trainer saved last is not sealed: there was no time left; the next start looks at it');
+      expect(stderr).toContain('the last save of the trainer is not sealed: there was no time left; the next start checks it');
       expect(code).toBe(143);
     },
   );
 
-  it.skipIf(reason !== null)(`does not hold up the end at a deadline when copies go there, and that is told${skipped}`, async () => {
+  it.skipIf(reason !== null)(`does not delay the end at a deadline when copies go there, and the log says so${skipped}`, async () => {
     using folder = tempFolder();
     const [dir, copies] = [join(folder.path, 'run'), join(folder.path, 'copies')];
     mkdirSync(copies);
-    using disk = mountStoppable(copies);
+    using disk = mountHangable(copies);
     const args = ['--dir', dir, '--ship', `file://${copies}/run`, '--every', '1h', '--grace', '3s'];
     const run = start({ args, command: trainerCommand('dies', 'sdk') });
     await run.line(/^ready/);
-    // There is nothing to ship before.
-    run.signal('SIGSTOP');
-    await stopped(run.pid);
-    disk.hang();
+    // Before this there is nothing to ship.
+    await stopProcess(run.pid);
+    await disk.hang();
     run.signal('SIGUSR1');
     run.signal('SIGCONT');
     await run.line(/sealed step/);

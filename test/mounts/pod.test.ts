@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ProbeReport } from '../../src/checkpoint/storage/probe-report.ts';
+import type { ProbeReport } from '../../src/volumes/probe-report.ts';
 import { mountLoop, whyNoLoop } from '../support/mounts.ts';
 import { LAUNCHER, runProcess } from '../support/run-process.ts';
 import { tempFolder } from '../support/temp-folder.ts';
@@ -10,8 +10,8 @@ const POD = 'var/lib/kubelet/pods/8a1f22cc-0000-4000-8000-000000000001';
 const EMPTY_DIR = `${POD}/volumes/kubernetes.io~empty-dir/scratch`;
 
 /**
- * Probes a path in a mount namespace of its own, in which volumes are mounted as the kubelet mounts them into a container: binds of folders
- * of the node's disk, and another disk.
+ * Probes a path in a mount namespace of its own. Its volumes are mounted as the kubelet mounts them
+ * into a container: binds of folders of the node's disk, and another disk.
  */
 async function probeInPod(
   path: 'empty-dir' | 'empty-dir/run' | 'host-path' | 'volume' | 'layer' | 'image-layer',
@@ -61,7 +61,7 @@ describe(`volumes mounted as in a pod${reason === null ? '' : ` (skipped: ${reas
     }
   });
 
-  test('the limit of the pod counts there, less what the volume holds', async () => {
+  test('the limit of the pod counts there, minus the use of the volume', async () => {
     const { space } = await probeInPod('empty-dir/run', { HOLDFAST_EPHEMERAL_LIMIT: '5000000' });
     expect(space.ephemeral?.limitBytes).toBe(5_000_000);
     expect(space.ephemeral?.usedBytes).toBeGreaterThanOrEqual(3_000_000);
@@ -77,7 +77,7 @@ describe(`volumes mounted as in a pod${reason === null ? '' : ` (skipped: ${reas
     expect(report.warnings.map(({ code }) => code)).toEqual(['ONLY_ON_THIS_NODE']);
   });
 
-  test('a volume with a disk of its own has no line', async () => {
+  test('a volume on its own disk has no line', async () => {
     const report = await probeInPod('volume');
     expect(report).toMatchObject({ place: { id: 'volume', survivesPod: 'likely' }, space: { evictionLine: null }, warnings: [] });
   });
@@ -89,7 +89,7 @@ describe(`volumes mounted as in a pod${reason === null ? '' : ` (skipped: ${reas
     });
   });
 
-  test('where layers have a disk of their own, their line is that of the images', async () => {
+  test('layers on their own disk have the eviction line of the images', async () => {
     expect(await probeInPod('image-layer')).toMatchObject({
       place: { id: 'container-layer', survivesPod: 'no' },
       space: { evictionLine: { signal: 'imagefs.available', text: '15 %' } },

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { ProbeReport } from '../../src/checkpoint/storage/probe-report.ts';
+import type { ProbeReport } from '../../src/volumes/probe-report.ts';
 import { LAUNCHER, runProcess } from '../support/run-process.ts';
 import { type LoopKind, mountFuse, mountLoop, mountOverlay, mountTmpfs, whyNoFuse, whyNoLoop, whyNoMounts } from '../support/mounts.ts';
 
@@ -22,7 +22,7 @@ describe.each<[LoopKind, 'rename' | 'manifest-last']>([
 ])('a loop-mounted %s', (kind, protocol) => {
   const reason = whyNoLoop(kind);
 
-  it.skipIf(reason !== null)(`is told apart, tried, measured, and left as it was${skipped(reason)}`, async () => {
+  it.skipIf(reason !== null)(`is recognised, tried, measured, and left unchanged${skipped(reason)}`, async () => {
     using mount = mountLoop(kind);
     const before = readdirSync(mount.path);
     const report = await probe(mount.path);
@@ -79,31 +79,28 @@ describe('room on real file systems', () => {
   });
 });
 
-describe('a folder where this user may not write', () => {
+describe('a folder without write permission', () => {
   const reason = whyNoMounts();
 
-  it.skipIf(reason !== null)(
-    `is refused, with the reason of the system and all that can be told without writing${skipped(reason)}`,
-    async () => {
-      using mount = mountTmpfs('size=64m,mode=755');
-      const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', LAUNCHER, 'probe', '--json', mount.path];
-      const { code, stdout, stderr } = await runProcess('setpriv', nobody);
-      expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
-      expect(JSON.parse(stdout)).toMatchObject({
-        fileSystem: { id: 'tmpfs' },
-        commit: { protocol: 'refuse', reason: 'Nothing can be written here (EACCES).' },
-        capabilities: { write: { outcome: 'refused', detail: 'EACCES' }, syncFile: { outcome: 'not-tried' } },
-        bandwidth: null,
-      });
-    },
-  );
+  it.skipIf(reason !== null)(`is refused, with the reason of the system and all facts that need no write${skipped(reason)}`, async () => {
+    using mount = mountTmpfs('size=64m,mode=755');
+    const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', LAUNCHER, 'probe', '--json', mount.path];
+    const { code, stdout, stderr } = await runProcess('setpriv', nobody);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({
+      fileSystem: { id: 'tmpfs' },
+      commit: { protocol: 'refuse', reason: 'Nothing can be written here (EACCES).' },
+      capabilities: { write: { outcome: 'refused', detail: 'EACCES' }, syncFile: { outcome: 'not-tried' } },
+      bandwidth: null,
+    });
+  });
 });
 
-describe('what dies with the pod', () => {
+describe('storage that dies with the pod', () => {
   const reason = whyNoMounts();
   const noOverlay = whyNoLoop('ext4');
 
-  it.skipIf(reason !== null)(`tmpfs: memory, warned of loudly, and no eviction line${skipped(reason)}`, async () => {
+  it.skipIf(reason !== null)(`tmpfs: memory, with a loud warning and without an eviction line${skipped(reason)}`, async () => {
     using mount = mountTmpfs();
     const report = await probe(mount.path);
     expect(report).toMatchObject({
@@ -116,7 +113,7 @@ describe('what dies with the pod', () => {
   });
 
   it.skipIf(noOverlay !== null)(
-    `overlay: the layer of a container, warned of loudly, with the eviction line${skipped(noOverlay)}`,
+    `overlay: the layer of a container, with a loud warning and the eviction line${skipped(noOverlay)}`,
     async () => {
       using mount = mountOverlay();
       const report = await probe(mount.path);
@@ -131,7 +128,7 @@ describe('what dies with the pod', () => {
     },
   );
 
-  it.skipIf(noOverlay !== null)(`overlay: a person sees the warning first, and all of it on one screen${skipped(noOverlay)}`, async () => {
+  it.skipIf(noOverlay !== null)(`overlay: the output starts with the warning and fits on one screen${skipped(noOverlay)}`, async () => {
     using mount = mountOverlay();
     const { stdout } = await runProcess(LAUNCHER, ['probe', '--bytes=1MiB', '--rounds=2', mount.path]);
     const lines = stdout.trimEnd().split('\n');
@@ -141,7 +138,7 @@ describe('what dies with the pod', () => {
     expect(stdout).toContain('down to the eviction line');
   });
 
-  it.skipIf(noOverlay !== null)(`overlay whose syncs do nothing is told by its option${skipped(noOverlay)}`, async () => {
+  it.skipIf(noOverlay !== null)(`overlay without real syncs is recognised by its option${skipped(noOverlay)}`, async () => {
     using mount = mountOverlay(['volatile']);
     expect(codes(await probe(mount.path, '--quick'))).toContain('MOUNT_OPTION');
   });
@@ -150,18 +147,15 @@ describe('what dies with the pod', () => {
 describe('FUSE', () => {
   const reason = whyNoFuse();
 
-  it.skipIf(reason !== null)(
-    `that does not say what it is gets the careful protocol, although everything works${skipped(reason)}`,
-    async () => {
-      using mount = mountFuse();
-      const report = await probe(mount.path);
-      expect(report).toMatchObject({ code: 1, fileSystem: { id: 'fuse', magic: '0x65735546' }, commit: { protocol: 'manifest-last' } });
-      expect(report.capabilities?.renameFolder.outcome).toBe('works');
-      expect(report.bandwidth?.rounds).toHaveLength(2);
-    },
-  );
+  it.skipIf(reason !== null)(`of an unknown kind gets the careful protocol, although everything works${skipped(reason)}`, async () => {
+    using mount = mountFuse();
+    const report = await probe(mount.path);
+    expect(report).toMatchObject({ code: 1, fileSystem: { id: 'fuse', magic: '0x65735546' }, commit: { protocol: 'manifest-last' } });
+    expect(report.capabilities?.renameFolder.outcome).toBe('works');
+    expect(report.bandwidth?.rounds).toHaveLength(2);
+  });
 
-  it.skipIf(reason !== null)(`that refuses renames is found out by trying${skipped(reason)}`, async () => {
+  it.skipIf(reason !== null)(`that refuses renames is detected by an attempt${skipped(reason)}`, async () => {
     using mount = mountFuse({ flags: ['--rename-deny'] });
     const report = await probe(mount.path, '--quick');
     expect(report).toMatchObject({
@@ -171,7 +165,7 @@ describe('FUSE', () => {
     });
   });
 
-  it.skipIf(reason !== null)(`that lets nobody delete is not measured, and what stays is told${skipped(reason)}`, async () => {
+  it.skipIf(reason !== null)(`that forbids deletes is not measured, and the leftover is reported${skipped(reason)}`, async () => {
     using mount = mountFuse({ flags: ['--delete-deny'] });
     const report = await probe(mount.path);
     expect(report).toMatchObject({ capabilities: { remove: { outcome: 'refused' } }, bandwidth: null });
@@ -182,7 +176,7 @@ describe('FUSE', () => {
     ['gcsfuse', 'manifest-last'],
     ['s3fs', 'manifest-last'],
     ['mountpoint-s3', 'refuse'],
-  ])(`that goes by the name of %s in the kernel's table is taken for it${skipped(reason)}`, async (subtype, protocol) => {
+  ])(`with the name %s in the kernel's table is recognised${skipped(reason)}`, async (subtype, protocol) => {
     using mount = mountFuse({ subtype });
     const report = await probe(mount.path, '--quick');
     expect(report).toMatchObject({
@@ -196,15 +190,12 @@ describe('FUSE', () => {
     expect(readdirSync(mount.path)).toEqual([]);
   });
 
-  it.skipIf(reason !== null)(
-    `that is full in the middle of a measurement fails with a code, and nothing stays${skipped(reason)}`,
-    async () => {
-      using small = mountTmpfs('size=4m');
-      using mount = mountFuse({ subtype: 's3fs', behind: small.path });
-      const { code, stderr } = await runProcess(LAUNCHER, ['probe', mount.path]);
-      expect(code).toBe(1);
-      expect(stderr).toMatch(/^error STORAGE_FAILED: writing .* failed: ENOSPC\n/);
-      expect(readdirSync(small.path)).toEqual([]);
-    },
-  );
+  it.skipIf(reason !== null)(`that fills up during a measurement fails with a code, and leaves no file${skipped(reason)}`, async () => {
+    using small = mountTmpfs('size=4m');
+    using mount = mountFuse({ subtype: 's3fs', behind: small.path });
+    const { code, stderr } = await runProcess(LAUNCHER, ['probe', mount.path]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error STORAGE_FAILED: writing .* failed: ENOSPC\n/);
+    expect(readdirSync(small.path)).toEqual([]);
+  });
 });

@@ -1,13 +1,13 @@
 import { chmodSync, cpSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { adopt } from '../../src/checkpoint/store/adopt.ts';
-import { type Attempt, startAttempt } from '../../src/checkpoint/store/attempt.ts';
-import { commitSave } from '../../src/checkpoint/store/commit.ts';
-import { lastGood } from '../../src/checkpoint/store/last-good.ts';
-import { prune } from '../../src/checkpoint/store/prune.ts';
-import { abandonSave, beginSave, type Save, writeReceipt } from '../../src/checkpoint/store/save.ts';
-import { openRun, type OpenStore } from '../../src/checkpoint/store/store.ts';
+import { adopt } from '../../src/store/adopt/adopt.ts';
+import { type Attempt, startAttempt } from '../../src/store/attempt/attempt.ts';
+import { commitSave } from '../../src/store/commit/commit.ts';
+import { lastGood } from '../../src/store/resume/last-good.ts';
+import { prune } from '../../src/store/retention/prune.ts';
+import { abandonSave, beginSave, type Save, writeReceipt } from '../../src/store/commit/save.ts';
+import { openRun, type OpenStore } from '../../src/store/folder/store.ts';
 import { systemCode } from '../../src/core/errors.ts';
 import { WHOLE } from '../support/fixtures.ts';
 import { type Mounted, mountLoop, mountTmpfs, mountWithQuota, remount, whyNoLoop, whyNoMounts, whyNoQuota } from '../support/mounts.ts';
@@ -17,7 +17,7 @@ import { LAUNCHER, runProcess } from '../support/run-process.ts';
 const TRAINER_RUN = join(WHOLE, 'hf-trainer-run/data/run');
 const skipped = (reason: string | null): string => (reason === null ? '' : ` (skipped: ${reason})`);
 
-/** A run on a mount with step 1 sealed; everything really synced. */
+/** A run on a mount with step 1 sealed; every sync is real. */
 async function runOn({ path }: Mounted): Promise<{ readonly path: string; readonly store: OpenStore; readonly attempt: Attempt }> {
   const run = join(path, 'run');
   mkdirSync(run);
@@ -29,7 +29,7 @@ async function runOn({ path }: Mounted): Promise<{ readonly path: string; readon
 
 const visible = (run: string): string[] => readdirSync(run).filter((name) => name !== '.holdfast');
 
-/** Step 1 is there, whole, and nothing else is. */
+/** Checks that step 1 is there and whole, and nothing else is. */
 async function expectOnlyStepOne({ path, store }: { readonly path: string; readonly store: OpenStore }): Promise<void> {
   expect(visible(path)).toEqual(['step-1']);
   expect(await lastGood(store, { level: 'deep' })).toMatchObject({ checkpoint: { name: 'step-1' }, skipped: [] });
@@ -51,7 +51,7 @@ describe('a volume that becomes read-only in the middle', () => {
   const reason = whyNoLoop('ext4');
   const test = it.skipIf(reason !== null);
 
-  test(`of a save: it is refused with the way out, and the last good one stands${skipped(reason)}`, async () => {
+  test(`of a save: the save is refused with a hint, and the last good checkpoint stays${skipped(reason)}`, async () => {
     using mount = mountLoop('ext4');
     const run = await runOn(mount);
     const save = beginSave(run.store, run.attempt, { step: 2, worldSize: 1 });
@@ -70,7 +70,7 @@ describe('a volume that becomes read-only in the middle', () => {
     expect(visible(run.path)).toEqual(['step-1', 'step-3']);
   });
 
-  test(`of a prune: what it had not deleted yet is all there${skipped(reason)}`, async () => {
+  test(`of a prune: all files that it had not deleted yet are there${skipped(reason)}`, async () => {
     using mount = mountLoop('ext4');
     const run = await runOn(mount);
     for (const step of [2, 3]) await seal(run.store, run.attempt, { step });
@@ -84,7 +84,7 @@ describe('a volume that becomes read-only in the middle', () => {
     expect(visible(run.path)).toEqual(['step-3']);
   });
 
-  test(`of a seal: the checkpoint stays as it was, without a manifest, and can be sealed later${skipped(reason)}`, async () => {
+  test(`of a seal: the checkpoint stays unchanged, without a manifest, and can be sealed later${skipped(reason)}`, async () => {
     using mount = mountLoop('ext4');
     const run = await runOn(mount);
     const checkpoint = join(run.path, 'checkpoint-2');
@@ -98,7 +98,7 @@ describe('a volume that becomes read-only in the middle', () => {
       code: 73,
       stderr: expect.stringMatching(/^error STORE_NOT_WRITABLE: .*mounted read-only\.\n {2}Mount it/),
     });
-    // Looking works all the same.
+    // Reading still works.
     expect(await runProcess(LAUNCHER, ['resume', run.path])).toMatchObject({
       code: 0,
       stdout: `${join(run.path, 'step-1')}\n`,
@@ -109,7 +109,7 @@ describe('a volume that becomes read-only in the middle', () => {
   });
 });
 
-describe('a volume that is full in the middle', () => {
+describe('a volume that fills up', () => {
   const noMounts = whyNoMounts();
   const noLoop = whyNoLoop('ext4');
   const noQuota = whyNoQuota();
@@ -121,7 +121,7 @@ describe('a volume that is full in the middle', () => {
   ])('%s', (_, reason, make) => {
     const test = it.skipIf(reason !== null);
 
-    test(`while a rank leaves its receipt: the last good one stands, and there is room again${skipped(reason)}`, async () => {
+    test(`while a rank writes its receipt: the last good checkpoint stays, and there is room again${skipped(reason)}`, async () => {
       using mount = make();
       const run = await runOn(mount);
       const save = stagedData(run.store, run.attempt);
@@ -135,7 +135,7 @@ describe('a volume that is full in the middle', () => {
       writeFileSync(join(mount.path, 'filler'), '');
     });
 
-    test(`while it is committed: nothing appears under the final name${skipped(reason)}`, async () => {
+    test(`during the commit: nothing appears under the final name${skipped(reason)}`, async () => {
       using mount = make();
       const run = await runOn(mount);
       const save = stagedData(run.store, run.attempt);
@@ -145,7 +145,7 @@ describe('a volume that is full in the middle', () => {
       await expectOnlyStepOne(run);
     });
 
-    test(`while another tool's checkpoint is sealed: it is as it was, and exit code 73 says so${skipped(reason)}`, async () => {
+    test(`during the seal of another tool's checkpoint: the checkpoint stays unchanged, and the exit code is 73${skipped(reason)}`, async () => {
       using mount = make();
       const run = await runOn(mount);
       const checkpoint = join(run.path, 'checkpoint-2');
@@ -160,10 +160,10 @@ describe('a volume that is full in the middle', () => {
   });
 });
 
-describe('a volume that is full before anything was sealed there', () => {
+describe('a full volume without a sealed checkpoint', () => {
   const reason = whyNoMounts();
 
-  it.skipIf(reason !== null)(`is left as it was by a seal that fails${skipped(reason)}`, async () => {
+  it.skipIf(reason !== null)(`is left unchanged by a failing seal${skipped(reason)}`, async () => {
     using mount = mountTmpfs('size=4m');
     const run = join(mount.path, 'run');
     const checkpoint = join(run, 'checkpoint-2');
@@ -179,19 +179,19 @@ describe('a volume that is full before anything was sealed there', () => {
   });
 });
 
-/** A save whose data is written and synced, with no receipt yet. */
+/** A save with its data written and synced, and no receipt yet. */
 function stagedData(store: OpenStore, attempt: Attempt): Save {
   const save = beginSave(store, attempt, { step: 2, worldSize: 1 });
-  // So many names that receipt and manifest need blocks of their own.
+  // Enough names that receipt and manifest need blocks of their own.
   for (let index = 0; index < 200; index++) writeFileSync(join(save.data, `shard-${index}`), 'x', { flush: true });
   return save;
 }
 
-describe('a user who may not do everything', () => {
+describe('a user with limited permissions', () => {
   const reason = whyNoLoop('ext4');
   const test = it.skipIf(reason !== null);
 
-  test(`root that a volume treats as nobody (here: root without its capabilities, on another user's folder) is told so${skipped(reason)}`, async () => {
+  test(`root without rights on a volume (here: root without capabilities, on another user's folder) gets the reason${skipped(reason)}`, async () => {
     using mount = mountLoop('ext4');
     const run = join(mount.path, 'run');
     cpSync(TRAINER_RUN, run, { recursive: true });
@@ -216,13 +216,13 @@ describe('a user who may not do everything', () => {
         stderr: expect.stringMatching(/^error STORE_NOT_WRITABLE: .*EACCES\n {2}\S/),
       });
     }
-    // The bad one cannot be moved aside, and is passed by all the same.
+    // The bad one cannot be moved aside, but resume still skips it.
     expect(await squashed('resume', run)).toMatchObject({ code: 0, stdout: `${join(run, 'checkpoint-4')}\n` });
     expect(await squashed('ls', run)).toMatchObject({ code: 0, stderr: '' });
     expect(readdirSync(run, { recursive: true }).sort()).toEqual(before);
   });
 
-  test(`another user than root, on a root file system that is read-only, can do everything in the folder of the run${skipped(reason)}`, async () => {
+  test(`a user other than root, on a read-only root file system, can do everything in the folder of the run${skipped(reason)}`, async () => {
     using mount = mountLoop('ext4');
     const run = join(mount.path, 'run');
     cpSync(TRAINER_RUN, run, { recursive: true });

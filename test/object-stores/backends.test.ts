@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { realClock } from '../../src/core/clock.ts';
 import { createRng } from '../../src/core/rng.ts';
-import type { ObjectStore, UploadMemory } from '../../src/checkpoint/ship/backend.ts';
-import { parseLocation } from '../../src/checkpoint/ship/location.ts';
-import { openStore } from '../../src/checkpoint/ship/open-store.ts';
+import type { ObjectStore, UploadMemory } from '../../src/remote/backends/backend.ts';
+import { parseLocation } from '../../src/remote/backends/location.ts';
+import { openStore } from '../../src/remote/backends/open-store.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { conformance } from './conformance.ts';
 import { findServers, type Server, SERVERS, startServer } from './servers.ts';
 
-/** What a real run of the command keeps on disk, for stores that cannot list their uploads. */
+/**
+ * The memory that a real run of the command keeps on disk, for stores that cannot list their
+ * uploads.
+ */
 function memoryOf(values: Map<string, string>): UploadMemory {
   return {
     get: (key) => values.get(key) ?? null,
@@ -28,7 +31,7 @@ function openAt(url: string, env: Readonly<Record<string, string>>): ObjectStore
 
 const folder = tempFolder();
 afterAll(() => folder[Symbol.dispose]());
-conformance({ name: 'a directory', canResume: true, open: (place) => openAt(`file://${folder.path}/${place}`, {}) });
+conformance({ name: 'a directory', canResume: true, canNest: true, open: (place) => openAt(`file://${folder.path}/${place}`, {}) });
 
 const binaries = findServers();
 
@@ -45,6 +48,7 @@ describe.each(SERVERS)('on the real %s', (name) => {
   conformance({
     name,
     canResume: name !== 'fake-gcs-server',
+    canNest: name !== 'fake-gcs-server',
     open: (place) => openAt(`${server.scheme}://${server.bucket}/some/prefix/${place}`, server.env),
   });
 });

@@ -3,34 +3,36 @@ import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { crc32c, hex32 } from '../../src/core/checksums.ts';
-import type { ObjectPlan, ObjectStore, PartBody, RangeSink } from '../../src/checkpoint/ship/backend.ts';
-import { compareStored, planObject } from '../../src/checkpoint/ship/plan.ts';
-import { UNLIMITED } from '../../src/checkpoint/ship/rate-limit.ts';
-import { PART_BYTES } from '../../src/checkpoint/store/manifest.ts';
+import type { ObjectPlan, ObjectStore, PartBody, RangeSink } from '../../src/remote/backends/backend.ts';
+import { compareStored, planObject } from '../../src/remote/backends/part-plan.ts';
+import { UNLIMITED } from '../../src/remote/transfer/rate-limit.ts';
+import { PART_BYTES } from '../../src/seal/manifest.ts';
 import { MEMORY, tempFolder } from '../support/temp-folder.ts';
 
-/** A backend to hold against the contract: every call opens it anew, as another process would. */
+/** A backend under test. Every call opens it anew, like another process would. */
 export interface Subject {
   readonly name: string;
-  /** `place` is a prefix of the test's own. */
+  /** Opens the backend below a prefix of the test's own. */
   readonly open: (place: string) => ObjectStore;
-  /** False for a server that loses what it has of an upload when it is asked how much that is. */
+  /** False for a server that loses the parts of an upload when a client asks for its status. */
   readonly canResume: boolean;
+  /** False for a server that fails where the name of an object is the folder of another. */
+  readonly canNest: boolean;
 }
 
 const MIB = 1024 * 1024;
 
-/** The contract of a backend. Whatever ships and fetches rests on these sentences and on nothing else. */
-export function conformance({ name, open: openAt, canResume }: Subject): void {
+/** The contract of a backend. Ship and fetch rely on these sentences and on nothing else. */
+export function conformance({ name, open: openAt, canResume, canNest }: Subject): void {
   describe(`${name} as an object store`, () => {
-    it('has nothing where nothing was written', async () => {
+    it('returns nothing for keys that were never written', async () => {
       await using store = openAt('nothing');
       expect(await store.head('a')).toBeNull();
       expect(await store.read('a/b', 100)).toBeNull();
       expect(await keys(store, '')).toEqual([]);
     });
 
-    it('creates an object only once, whoever tries', async () => {
+    it('creates an object only once, however many processes try', async () => {
       await using store = openAt('create');
       await using other = openAt('create');
       const tries = await Promise.all(
@@ -41,7 +43,15 @@ export function conformance({ name, open: openAt, canResume }: Subject): void {
       expect((await store.read('one', 100))?.bytes.toString()).toBe(`writer ${winner}`);
     });
 
-    it('replaces an object only in the version that was read', async () => {
+    it.runIf(canNest)('creates nothing, or a whole object, where the name is the folder of another object', async () => {
+      await using store = openAt('above');
+      await store.create('one/two', Buffer.from('first'));
+      const { isWritten } = await store.create('one', Buffer.from('above'));
+      expect((await store.read('one', 100))?.bytes.toString()).toBe(isWritten ? 'above' : undefined);
+      expect((await store.read('one/two', 100))?.bytes.toString()).toBe('first');
+    });
+
+    it('replaces an object only in the version that the caller read', async () => {
       await using store = openAt('replace');
       await store.create('pointer', Buffer.from('1'));
       const { version } = await present(store.read('pointer', 100));
@@ -53,7 +63,7 @@ export function conformance({ name, open: openAt, canResume }: Subject): void {
       expect(await store.replace('pointer', Buffer.from('5'), now.version)).toMatchObject({ isWritten: true });
     });
 
-    it.each(['', 'x', 'some bytes'])('keeps a small file (%j) and tells its checksum', async (text) => {
+    it.each(['', 'x', 'some bytes'])('stores a small file (%j) and reports its checksum', async (text) => {
       await using store = openAt(`small-${text.length}`);
       await using source = await sourceOf(Buffer.from(text));
       await store.putFile('folder/file', source.plan, source.body);
@@ -61,7 +71,7 @@ export function conformance({ name, open: openAt, canResume }: Subject): void {
       expect((await present(store.read('folder/file', 100))).bytes.toString()).toBe(text);
     });
 
-    it('puts a file together from parts in any order it allows, and tells its checksum', async () => {
+    it('joins parts sent in any order that it allows, and reports the checksum', async () => {
       await using store = openAt('parts');
       await using source = await sourceOf(randomBytes(70 * MIB + 12345));
       const upload = await store.openUpload('big/file', source.plan);
@@ -73,7 +83,7 @@ export function conformance({ name, open: openAt, canResume }: Subject): void {
       expect((await readRange(store, 'big/file', { offset, size })).equals(source.bytes.subarray(offset, offset + size))).toBe(true);
     });
 
-    it('goes on with the parts that an earlier process sent, and forgets uploads when told to', async () => {
+    it('resumes with the parts that an earlier process sent, and forgets uploads on request', async () => {
       await using source = await sourceOf(randomBytes(70 * MIB));
       await using first = openAt('resume');
       const begun = await first.openUpload('big', source.plan);
@@ -93,7 +103,7 @@ export function conformance({ name, open: openAt, canResume }: Subject): void {
       expect(await third.removeUploads('left')).toBe(0);
     });
 
-    it('keeps nothing of a part that is not what its checksum says, and blames the file', async () => {
+    it('keeps nothing of a part that differs from its checksum, and blames the file', async () => {
       await using store = openAt('damaged');
       await using source = await sourceOf(randomBytes(40 * MIB));
       const parts = source.plan.parts.map((each, index) => (index === 1 ? { ...each, crc32c: each.crc32c ^ 1 } : each));
@@ -108,7 +118,7 @@ export function conformance({ name, open: openAt, canResume }: Subject): void {
       await expect(attempt()).rejects.toThrow('the file has changed');
     });
 
-    it('lists what lies below a prefix, however much, and names as they are', async () => {
+    it('lists every object below a prefix, however many, with its exact name', async () => {
       await using store = openAt('list');
       const names = ['step-1/a b+c.pt', 'step-1/däta&<x>.bin', 'step-1/x%2Fy', 'step-1/deep/er/file', 'step-10/other'];
       for (const each of names) await store.create(each, Buffer.from(each));
@@ -152,7 +162,7 @@ interface Source extends AsyncDisposable {
   readonly body: PartBody;
 }
 
-/** A file with these bytes, and how it would be shipped. */
+/** Makes a file with these bytes and the plan of its upload. */
 async function sourceOf(bytes: Buffer): Promise<Source> {
   const folder = tempFolder(MEMORY);
   const path = join(folder.path, 'file');

@@ -3,42 +3,46 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What shall go wrong with one exchange. */
+/** A fault of one exchange. */
 export type Fault =
-  /** The connection breaks after so many bytes of the request. */
+  /** The connection breaks after this many bytes of the request. */
   | { readonly kind: 'reset-request'; readonly after: number }
-  /** The store gets all of it, but the answer never arrives. */
+  /** The store gets the whole request, but the answer never arrives. */
   | { readonly kind: 'lose-response' }
   /** The answer ends early. */
   | { readonly kind: 'cut-response'; readonly after: number }
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: number }
-  /** Something else than the store would say. */
+  /** The proxy answers instead of the store. */
   | { readonly kind: 'answer'; readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body: string }
   | { readonly kind: 'slow'; readonly bytesPerSecond: number }
-  /** One byte of the request's or the answer's body is another. */
+  /** One byte of the request's or the answer's body changes. */
   | { readonly kind: 'flip-request' }
   | { readonly kind: 'flip-response' }
-  /** The store tells a checksum of something else. */
+  /** The store reports a wrong checksum. */
   | { readonly kind: 'wrong-checksum' }
-  /** The store's clock says this when it answers; or, with null, nothing. */
+  /** The answer has this date; with null it has none. */
   | { readonly kind: 'date'; readonly date: Date | null };
 
+/** A request that the proxy has seen. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
-  /** How many came before. */
+  /** The number of requests before it. */
   readonly index: number;
 }
 
+/** A proxy that injects faults. */
 export interface FaultProxy extends AsyncDisposable {
   readonly url: string;
   readonly requests: readonly SeenRequest[];
-  /** How often something went wrong. */
+  /** The number of injected faults. */
   readonly faults: number;
 }
 
-/** Stands between a client and a store, and does to some exchanges what networks and stores do. */
+/**
+ * Starts a proxy between a client and a store that injects the faults of real networks and stores.
+ */
 export async function startFaultProxy(targetPort: number, decide: (seen: SeenRequest) => Fault | null): Promise<FaultProxy> {
   const requests: SeenRequest[] = [];
   const state = { faults: 0 };
@@ -50,7 +54,7 @@ export async function startFaultProxy(targetPort: number, decide: (seen: SeenReq
     if (fault !== null) state.faults++;
     if (fault === null && sessions.answer(seen, outgoing)) return;
     const port = (server.address() as AddressInfo).port;
-    // Taken now: a message that has ended lets go of its socket.
+    // Keep the socket now: a message that has ended releases it.
     const { socket } = incoming;
     forward(incoming, outgoing, { targetPort, port, fault, sessions, socket }).catch(() => socket.destroy());
   });
@@ -85,7 +89,7 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, way:
     return;
   }
   const { method, url: path, headers } = incoming;
-  // The host the client named stays: the signature is over it.
+  // Keep the host that the client named, because the signature covers it.
   const onward = request({ host: '127.0.0.1', port: targetPort, method, path, headers, agent: false });
   const answered = new Promise<IncomingMessage>((resolve, reject) => onward.once('response', resolve).once('error', reject));
   answered.catch(() => {});
@@ -95,7 +99,7 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, way:
     return;
   }
   const response = await answered;
-  // What the store has taken it has, whether or not the answer arrives.
+  // Record what the store has taken, whether or not its answer arrives.
   sessions.watch(incoming, response);
   if (fault?.kind === 'lose-response') {
     for await (const chunk of response) void chunk;
@@ -115,7 +119,7 @@ async function refuse(
   outgoing.end('<Error><Code>SlowDown</Code><Message>please reduce your request rate</Message></Error>');
 }
 
-/** Passes the request on; false when the connection shall break. */
+/** Passes the request on; false when the connection must break. */
 async function sendOn(incoming: IncomingMessage, onward: ClientRequest, fault: Fault | null): Promise<boolean> {
   let bytes = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
@@ -123,7 +127,7 @@ async function sendOn(incoming: IncomingMessage, onward: ClientRequest, fault: F
     if (fault?.kind === 'flip-request' && bytes === 0) flip(chunk);
     await slowly(chunk, fault);
     bytes += chunk.length;
-    // A store that has heard enough answers and closes; what it says is waited for below.
+    // A store that has read enough answers and closes; the code below waits for that answer.
     if (!(await writeOn(onward, chunk))) return true;
   }
   onward.end();
@@ -132,7 +136,7 @@ async function sendOn(incoming: IncomingMessage, onward: ClientRequest, fault: F
 
 function answerHeaders(response: IncomingMessage, { targetPort, port, fault }: Way): IncomingMessage['headers'] {
   const headers = { ...response.headers };
-  // The address of an upload in progress must lead through here as well.
+  // Route the address of an upload in progress through this proxy, too.
   if (headers.location !== undefined) headers.location = headers.location.replace(`:${targetPort}/`, `:${port}/`);
   if (fault?.kind === 'date') {
     delete headers.date;
@@ -161,7 +165,7 @@ async function answer(response: IncomingMessage, outgoing: ServerResponse, way: 
   outgoing.end();
 }
 
-/** False when nobody takes it any more. */
+/** Writes a chunk; false when the receiver has gone. */
 async function writeOn(stream: Writable, chunk: Buffer): Promise<boolean> {
   if (stream.destroyed) return false;
   if (stream.write(chunk)) return true;
@@ -180,7 +184,7 @@ function flip(chunk: Buffer): void {
   if (chunk.length > 0) chunk[at] = (chunk[at] as number) ^ 1;
 }
 
-/** Same length: a checksum has eight characters whatever it is. */
+/** The length stays the same, because every checksum has eight characters. */
 function otherChecksum(chunk: Buffer): Buffer {
   return Buffer.from(chunk.toString('latin1').replace(/("crc32c":\s*")[^"]{8}"/, '$1AAAAAA=="'), 'latin1');
 }
@@ -190,8 +194,9 @@ async function slowly(chunk: Buffer, fault: Fault | null): Promise<void> {
 }
 
 /**
- * fake-gcs-server takes the question how much of an upload it has for the end of the upload. Google answers it. So that going on with an upload
- * is tested as Google does it, the question is answered here, from what the server has acknowledged.
+ * Answers the status request of an upload as Google does, from the bytes that the server has
+ * acknowledged. fake-gcs-server takes that request for the end of the upload, so tests could not
+ * resume one.
  */
 class ResumableSessions {
   readonly #reached = new Map<string, string | null>();

@@ -4,21 +4,26 @@ import { createServer as createTlsServer } from 'node:https';
 import { readFileSync } from 'node:fs';
 import { type Certificates, type Listening, listen, passOn } from './tls.ts';
 
+/** A running forward proxy. */
 export interface ForwardProxy extends Listening {
-  /** `GET http://store.test/…` or `CONNECT store.test:443`, in the order they came. */
+  /** `GET http://store.test/…` or `CONNECT store.test:443`, in the order of arrival. */
   readonly asked: readonly string[];
 }
 
+/** How a forward proxy routes and whom it accepts. */
 export interface ForwardOptions {
-  /** Where a name leads; nothing is ever looked up. */
+  /** The port of each host name; the proxy never looks up a name. */
   readonly hosts: Readonly<Record<string, number>>;
-  /** Who may pass; everybody without it. */
+  /** The credentials it requires; it accepts every client without them. */
   readonly user?: string;
-  /** Speaks TLS itself. */
+  /** The certificates for a proxy that speaks TLS itself. */
   readonly certificates?: Certificates;
 }
 
-/** A proxy as companies have them: plain requests with the whole address, and tunnels by CONNECT. */
+/**
+ * Starts a proxy like those of companies: plain requests with the whole address, and tunnels by
+ * CONNECT.
+ */
 export async function startForwardProxy({ hosts, user, certificates }: ForwardOptions): Promise<ForwardProxy> {
   const asked: string[] = [];
   const isWelcome = ({ headers }: IncomingMessage): boolean =>

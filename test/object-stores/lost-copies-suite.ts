@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { planBytes } from '../../src/checkpoint/ship/plan.ts';
-import { UNLIMITED } from '../../src/checkpoint/ship/rate-limit.ts';
-import type { Manifest } from '../../src/checkpoint/store/manifest.ts';
+import { planBytes } from '../../src/remote/backends/part-plan.ts';
+import { UNLIMITED } from '../../src/remote/transfer/rate-limit.ts';
+import type { Manifest } from '../../src/seal/manifest.ts';
 import { open } from 'node:fs/promises';
 import { safetensorsFile } from '../support/make-safetensors.ts';
 import { MEMORY, tempFolder } from '../support/temp-folder.ts';
@@ -19,12 +19,12 @@ const fetchedOf = ({
 }: Ended): { readonly name: string; readonly step: number; readonly skipped: readonly { name: string; code: string }[] } =>
   JSON.parse(stdout) as { name: string; step: number; skipped: { name: string; code: string }[] };
 
-/** What holds when copies are bad, when a run was rolled back, and when a fetch was killed at the last moment. */
+/** Tests bad copies, rolled-back runs, and fetches that were killed at the last moment. */
 export function lostCopiesSuite(place: () => Place): void {
   let counter = 0;
   const fresh = () => ({ url: `${place().base}/lost-${++counter}`, env: place().env });
 
-  /** A run with steps 100, 200 and 300, each of an attempt of its own, all of them shipped. */
+  /** Makes and ships a run with steps 100, 200 and 300, each of its own attempt. */
   async function shippedRun(folder: string, url: string, env: Place['env']): Promise<string> {
     const run = join(folder, 'run');
     for (const step of [100, 200, 300]) await sealCheckpoint(run, step, FILES);
@@ -32,7 +32,7 @@ export function lostCopiesSuite(place: () => Place): void {
     return run;
   }
 
-  /** Puts other bytes of the same size where an object is. */
+  /** Overwrites an object with other bytes of the same size. */
   async function damage(url: string, env: Place['env'], key: string, bytes: Buffer): Promise<void> {
     using folder = tempFolder(MEMORY);
     writeFileSync(join(folder.path, 'bytes'), bytes);
@@ -41,7 +41,7 @@ export function lostCopiesSuite(place: () => Place): void {
     await store.putFile(key, planBytes(bytes), { file, limit: UNLIMITED });
   }
 
-  /** Seals step 400, and has the pointer name a copy of it of which only the manifest is there. */
+  /** Seals step 400, and moves the pointer to a copy of it that has only its manifest. */
   async function pointAtNothing(run: string, url: string, env: Place['env']): Promise<void> {
     const { manifest } = await sealCheckpoint(run, 400, FILES);
     await using store = openAt(url, env);
@@ -54,12 +54,12 @@ export function lostCopiesSuite(place: () => Place): void {
     });
   }
 
-  it('where the newest copy is bad, the next older one that is whole is fetched, and the reason is told', async () => {
+  it('fetch takes the next older whole copy when the newest one is bad, and reports why', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = await shippedRun(folder.path, url, env);
     await damage(url, env, 'step-300/model.dat', Buffer.alloc(FILES['model.dat'], 7));
-    // One whose object is cut short, and one whose objects are gone.
+    // One copy with a truncated object, and one without its objects.
     await damage(url, env, 'step-200/model.dat', Buffer.alloc(1000, 7));
     await pointAtNothing(run, url, env);
     const back = join(folder.path, 'back');
@@ -75,14 +75,14 @@ export function lostCopiesSuite(place: () => Place): void {
     expect(digests(join(back, 'step-100'))).toEqual(digests(join(run, 'step-100')));
     expect(readdirSync(back).sort()).toEqual(['.holdfast', 'step-100']);
     expect(existsSync(join(back, '.holdfast/fetching'))).toBe(false);
-    expect((await runHoldfast(['fetch', url, join(folder.path, 'again')], env)).stderr).toContain('The copy step-300 is no good');
-    // The bad one is asked for, and not taken for another.
+    expect((await runHoldfast(['fetch', url, join(folder.path, 'again')], env)).stderr).toContain('The copy step-300 is not good');
+    // A named bad copy is an error, and fetch takes no other one.
     expect((await runHoldfast(['fetch', url, back, '--checkpoint', 'step-300'], env)).stderr).toContain('CHECKSUM_MISMATCH');
     await using store = openAt(url, env);
     expect(await store.head('step-300/holdfast.manifest.json')).not.toBeNull();
   });
 
-  it('where no copy is good, nothing is fetched, and the newest one’s reason is told', async () => {
+  it('fetch writes nothing when no copy is good, and reports the newest one’s problem', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
@@ -95,12 +95,28 @@ export function lostCopiesSuite(place: () => Place): void {
     });
   });
 
-  it('after a rollback redone steps are shipped, and the decision outlives the node', async () => {
+  it('a run is refused with 65 and the way out when its run.json is garbage or too large', async () => {
+    using folder = tempFolder(MEMORY);
+    const { url, env } = fresh();
+    const run = join(folder.path, 'run');
+    await sealCheckpoint(run, 100, FILES);
+    expect((await runHoldfast(['ship', run, url], env)).code).toBe(0);
+    for (const bytes of [Buffer.from('7'), Buffer.alloc(100_000, 32)]) {
+      await damage(url, env, '.holdfast/run.json', bytes);
+      const start = ['run', '--dir', join(folder.path, 'new'), '--ship', url, '--', 'true'];
+      expect(await runHoldfast(start, env)).toMatchObject({
+        code: 65,
+        stderr: expect.stringMatching(/was not started: .*run\.json does not have the content[^]*delete this object/) as string,
+      });
+    }
+  });
+
+  it('after a rollback, repeated steps are shipped, and the rollback outlives the node', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = await shippedRun(folder.path, url, env);
     expect((await runHoldfast(['rollback', run, '--to', '100'], env)).code).toBe(0);
-    // The decision itself goes with the next ship, whatever that sends.
+    // The next ship publishes the rollback, whatever it sends.
     expect((await runHoldfast(['ship', run, url], env)).code).toBe(0);
     expect(fetchedOf(await runHoldfast(['fetch', url, join(folder.path, 'one'), '--json'], env))).toMatchObject({ step: 100, skipped: [] });
     for (const name of ['step-200', 'step-300']) rmSync(join(run, name), { recursive: true });
@@ -109,7 +125,8 @@ export function lostCopiesSuite(place: () => Place): void {
     const two = join(folder.path, 'two');
     expect(fetchedOf(await runHoldfast(['fetch', url, two, '--json'], env))).toMatchObject({ name: 'step-200', step: 200 });
     expect(digests(join(two, 'step-200'))).toEqual(digests(join(run, 'step-200')));
-    // Also where the pointer is behind: what was rolled back from counts for nobody, and what is saved next is of a newer attempt.
+    // Even with the pointer behind: excluded copies count for no node, and the next save has a
+    // newer attempt.
     await using store = openAt(url, env);
     expect((await store.read('.holdfast/rollback.json', 1000))?.bytes.toString()).toBe(
       readFileSync(join(two, '.holdfast/rollback.json'), 'utf8'),
@@ -120,14 +137,14 @@ export function lostCopiesSuite(place: () => Place): void {
     expect(fetchedOf(await runHoldfast(['fetch', url, join(folder.path, 'three'), '--json'], env))).toMatchObject({ step: 210 });
   });
 
-  it('a rollback to nothing is known at the copies, and so is that it was taken back', async () => {
+  it('a rollback to nothing is shared with the copies, and so is its undo', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = await shippedRun(folder.path, url, env);
     expect((await runHoldfast(['rollback', run, '--fresh'], env)).code).toBe(0);
     expect(await runHoldfast(['ship', run, url], env)).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('rolled back to nothing') as string,
+      stderr: expect.stringContaining('rolled back to start fresh') as string,
     });
     const back = join(folder.path, 'back');
     expect((await runHoldfast(['fetch', url, back], env)).stderr).toContain('REMOTE_NOT_FOUND');
@@ -138,7 +155,7 @@ export function lostCopiesSuite(place: () => Place): void {
     expect(existsSync(join(back, '.holdfast/rollback.json'))).toBe(false);
   });
 
-  it('a node that has not heard of a rollback ships nothing that it left out', async () => {
+  it('a node without the latest rollback ships nothing that the rollback excludes', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = await shippedRun(folder.path, url, env);
@@ -150,16 +167,16 @@ export function lostCopiesSuite(place: () => Place): void {
       code: 1,
       stderr: expect.stringContaining('rolled back') as string,
     });
-    // It hears of it with the next fetch.
+    // The next fetch brings it the rollback.
     expect(await runHoldfast(['fetch', url, stale], env)).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/The run was rolled back at .* to step 100; that holds here from now on/) as string,
+      stderr: expect.stringMatching(/The run was rolled back at .* to step 100; from now on this holds here too/) as string,
     });
     expect(fetchedOf(await runHoldfast(['fetch', url, stale, '--json'], env))).toMatchObject({ step: 100, notes: [] });
     expect((await runHoldfast(['resume', stale, '--look-only'], env)).stdout.trim()).toBe(join(stale, 'step-100'));
   });
 
-  it('a fetch of a single file goes on, wherever it was killed', async () => {
+  it('a fetch of a single file resumes, wherever it was killed', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const [run, back] = [join(folder.path, 'run'), join(folder.path, 'back')];
@@ -175,7 +192,7 @@ export function lostCopiesSuite(place: () => Place): void {
     }
     expect(await runHoldfast(['fetch', url, back, '--json'], env)).toMatchObject({ code: 0, stderr: '' });
     expect(isWhole()).toBe(true);
-    // As it is when the kill came between the two names, where nobody can aim at.
+    // The state after a kill between the two names, which no test can time.
     const { save } = JSON.parse(readFileSync(join(back, seal), 'utf8')) as Manifest;
     const staging = join(back, '.holdfast/fetching', createHash('sha256').update(save).digest('hex').slice(0, 40));
     mkdirSync(join(staging, 'data'), { recursive: true });
@@ -186,7 +203,7 @@ export function lostCopiesSuite(place: () => Place): void {
     });
     expect((await runHoldfast(['resume', back, '--look-only'], env)).stdout.trim()).toBe(join(back, file));
     expect(existsSync(join(back, '.holdfast/fetching'))).toBe(false);
-    // A file of that name with other bytes is somebody's.
+    // A file of that name with other bytes belongs to the user.
     rmSync(join(back, seal));
     writeFileSync(join(back, file), 'mine');
     expect(await runHoldfast(['fetch', url, back], env)).toMatchObject({

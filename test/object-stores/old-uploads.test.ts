@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openJournal } from '../../src/checkpoint/ship/journal.ts';
-import { UNLIMITED } from '../../src/checkpoint/ship/rate-limit.ts';
-import { type Shipped, shipCheckpoint } from '../../src/checkpoint/ship/ship.ts';
-import { findSealed } from '../../src/checkpoint/store/roll-back.ts';
-import { readRun } from '../../src/checkpoint/store/store.ts';
+import { openJournal } from '../../src/remote/copy/journal.ts';
+import { UNLIMITED } from '../../src/remote/transfer/rate-limit.ts';
+import { type Shipped, shipCheckpoint } from '../../src/remote/copy/ship.ts';
+import { findSealed } from '../../src/store/attempt/roll-back.ts';
+import { readRun } from '../../src/store/folder/store.ts';
 import { realClock } from '../../src/core/clock.ts';
 import { MEMORY, tempFolder } from '../support/temp-folder.ts';
 import { startFaultProxy } from './fault-proxy.ts';
@@ -17,7 +17,7 @@ const why = 'reason' in binaries ? binaries.reason : null;
 const HOURS_MS = 3_600_000;
 const PLAN = { size: 0, crc32c: 0, parts: [] };
 
-describe.skipIf(why !== null)(`uploads that were begun long ago${why === null ? '' : ` (not here: ${why})`}`, () => {
+describe.skipIf(why !== null)(`old unfinished uploads${why === null ? '' : ` (not here: ${why})`}`, () => {
   const folder = tempFolder(MEMORY);
   const run = join(folder.path, 'run');
   let server: Server;
@@ -32,10 +32,13 @@ describe.skipIf(why !== null)(`uploads that were begun long ago${why === null ? 
 
   const later = (hours: number): number => Date.now() + hours * HOURS_MS;
 
-  /** Ships a step; the clocks of the store and of this machine are so many hours ahead, null: the store does not tell its where it lists uploads. */
+  /**
+   * Ships a step while the store's clock and ours are this many hours ahead. With null, the store's
+   * listing of uploads has no date.
+   */
   async function shipLater(url: string, step: string, hours: { readonly theirs: number | null; readonly ours: number }): Promise<Shipped> {
     const { theirs, ours } = hours;
-    // Everything else needs it: who signs with a clock that is off learns the right time from a refusal.
+    // Other requests keep their date: a client with a wrong clock learns the time from a refusal.
     const isTold = (path: string): boolean => theirs !== null || !path.includes('uploads=');
     await using proxy = await startFaultProxy(server.port, ({ path }) => ({
       kind: 'date',
@@ -54,22 +57,25 @@ describe.skipIf(why !== null)(`uploads that were begun long ago${why === null ? 
     return await shipCheckpoint(findSealed(store, step), { store, ...options });
   }
 
-  it.each(['', '/runs'])('are removed when they are of copies of the run, and those of others stay (below "%s")', async (prefix) => {
-    const url = `s3://${server.bucket}${prefix}`;
-    await shipLater(url, '1', { theirs: 0, ours: 0 });
-    await using own = openAt(url, server.env);
-    const ours = 'step-1/left.dat';
-    const others = ['others/model.bin', 'b/step-1/left.dat', 'dump.tar'];
-    for (const key of [ours, ...others]) await own.openUpload(key, PLAN);
-    expect(await shipLater(url, '1', { theirs: 23, ours: 0 })).toMatchObject({ removedUploads: 0 });
-    // Our clock is a year ahead, or does not move: that is no reason.
-    expect(await shipLater(url, '1', { theirs: 0, ours: 8760 })).toMatchObject({ removedUploads: 0 });
-    expect(await shipLater(url, '2', { theirs: 25, ours: 0 })).toMatchObject({ removedUploads: 1 });
-    expect(await own.removeUploads(ours)).toBe(0);
-    for (const key of others) expect(await own.removeUploads(key)).toBe(1);
-  });
+  it.each(['', '/runs'])(
+    'are removed when they belong to copies of the run, and other programs’ uploads stay (below "%s")',
+    async (prefix) => {
+      const url = `s3://${server.bucket}${prefix}`;
+      await shipLater(url, '1', { theirs: 0, ours: 0 });
+      await using own = openAt(url, server.env);
+      const ours = 'step-1/left.dat';
+      const others = ['others/model.bin', 'b/step-1/left.dat', 'dump.tar'];
+      for (const key of [ours, ...others]) await own.openUpload(key, PLAN);
+      expect(await shipLater(url, '1', { theirs: 23, ours: 0 })).toMatchObject({ removedUploads: 0 });
+      // A local clock that is a year ahead or does not move removes nothing.
+      expect(await shipLater(url, '1', { theirs: 0, ours: 8760 })).toMatchObject({ removedUploads: 0 });
+      expect(await shipLater(url, '2', { theirs: 25, ours: 0 })).toMatchObject({ removedUploads: 1 });
+      expect(await own.removeUploads(ours)).toBe(0);
+      for (const key of others) expect(await own.removeUploads(key)).toBe(1);
+    },
+  );
 
-  it('are as old as our clock says where the store does not tell its own', async () => {
+  it('are aged by the local clock if the store sends no date', async () => {
     const url = `s3://${server.bucket}/untold`;
     await shipLater(url, '1', { theirs: null, ours: 0 });
     await using own = openAt(url, server.env);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { ObjectStore } from '../../src/checkpoint/ship/backend.ts';
+import type { ObjectStore } from '../../src/remote/backends/backend.ts';
 import { startFaultProxy } from './fault-proxy.ts';
 import { openAt } from './ship-place.ts';
 
-/** Page after page, each of which leads to itself. */
+/** Pages that each name themselves as the next. */
 const OBJECTS = '<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken></ListBucketResult>';
 const UPLOADS =
   '<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>a</NextKeyMarker><NextUploadIdMarker>b</NextUploadIdMarker></ListMultipartUploadsResult>';

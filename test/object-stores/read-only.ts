@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { tempFolder } from '../support/temp-folder.ts';
 
-/** The same folder once more, where nothing can be written, not even by root; unmounted at the end of the scope. */
+/**
+ * Mounts the folder again where no process can write, not even root; unmounts it at the end of the
+ * scope.
+ */
 export function mountReadOnly(path: string): { readonly path: string } & Disposable {
   const folder = tempFolder();
   execFileSync('mount', ['--bind', path, folder.path]);

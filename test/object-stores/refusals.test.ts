@@ -13,7 +13,7 @@ import { sealCheckpoint } from './shippable-run.ts';
 const binaries = findServers();
 const why = 'reason' in binaries ? binaries.reason : null;
 
-/** What a store says when it refuses, in its own words. */
+/** A refusal in the store's own format. */
 function refusal(status: number, code: string, headers: Readonly<Record<string, string>> = {}): Fault {
   return { kind: 'answer', status, headers, body: `<Error><Code>${code}</Code><Message>${code} of a test</Message></Error>` };
 }
@@ -38,14 +38,14 @@ describe.skipIf(why !== null)(`refusals${why === null ? '' : ` (not here: ${why}
   describe('exit codes', () => {
     it.each<[string, number, string, () => readonly string[], () => Record<string, string>]>([
       [
-        'a store that is not there',
+        'an unreachable store',
         75,
         'REMOTE_UNAVAILABLE',
         () => ['ship', run, fresh()],
         () => ({ AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:9' }),
       ],
       [
-        'a name that nobody knows',
+        'an unknown host name',
         75,
         'REMOTE_UNAVAILABLE',
         () => ['ship', run, fresh()],
@@ -91,7 +91,7 @@ describe.skipIf(why !== null)(`refusals${why === null ? '' : ` (not here: ${why}
       for (const secret of [SECRET_KEY, 'not-the-secret', 'password@']) expect(stderr).not.toContain(secret);
     });
 
-    it('a store that keeps failing ends with 75, and the same command goes on later', async () => {
+    it('a store that keeps failing ends with 75, and the same command succeeds later', async () => {
       const url = fresh();
       await using proxy = await startFaultProxy(server.port, ({ path }) => (path.includes('b.dat') ? refusal(503, 'SlowDown') : null));
       const env = { ...server.env, ...few };
@@ -101,7 +101,7 @@ describe.skipIf(why !== null)(`refusals${why === null ? '' : ` (not here: ${why}
       expect((await runHoldfast(['ship', run, url], env)).code).toBe(0);
     });
 
-    it('a file where the folder should be, to fetch into, ends with 66, and stays as it is', async () => {
+    it('fetch into a path that is a file ends with 66 and leaves the file alone', async () => {
       const url = fresh();
       expect((await runHoldfast(['ship', run, url], server.env)).code).toBe(0);
       const file = join(folder.path, 'a-file');
@@ -114,7 +114,7 @@ describe.skipIf(why !== null)(`refusals${why === null ? '' : ` (not here: ${why}
   });
 
   describe('a bucket in another region', () => {
-    /** Only requests that are signed for the bucket's own region pass. */
+    /** The store accepts only requests that are signed for the bucket's own region. */
     const elsewhere = (status: number, code: string) =>
       startFaultProxy(server.port, ({ headers }) =>
         (headers.authorization ?? '').includes('/us-east-1/s3/') ? null : refusal(status, code, { 'x-amz-bucket-region': 'us-east-1' }),
@@ -124,7 +124,7 @@ describe.skipIf(why !== null)(`refusals${why === null ? '' : ` (not here: ${why}
       [301, 'PermanentRedirect'],
       [307, 'TemporaryRedirect'],
       [400, 'AuthorizationHeaderMalformed'],
-    ])('is followed there after a %i (%s), and asked there from then on', async (status, code) => {
+    ])('is followed to its region after a %i (%s), and used there from then on', async (status, code) => {
       const url = fresh();
       await using proxy = await elsewhere(status, code);
       const env = { ...server.env, AWS_ENDPOINT_URL_S3: proxy.url, AWS_REGION: 'eu-central-1' };
@@ -134,7 +134,7 @@ describe.skipIf(why !== null)(`refusals${why === null ? '' : ` (not here: ${why}
       expect((await runHoldfast(['fetch', url, join(folder.path, `region-${status}`)], env)).code).toBe(0);
     });
 
-    it('that sends us round in circles is told', async () => {
+    it('is an error when the store redirects in circles', async () => {
       let turn = 0;
       await using proxy = await startFaultProxy(server.port, () =>
         refusal(301, 'PermanentRedirect', { 'x-amz-bucket-region': `region-${++turn}` }),
@@ -149,13 +149,13 @@ describe.skipIf(why !== null)(`refusals${why === null ? '' : ` (not here: ${why}
   describe('a clock that is wrong', () => {
     const hours = (count: number) => ({ now: () => Date.now() + count * 3_600_000 });
 
-    it.each([-2, 3])('by %i hours is corrected by what the store says', async (count) => {
+    it.each([-2, 3])('by %i hours is corrected by the store’s own time', async (count) => {
       await using store = openAt(fresh(), server.env, hours(count));
       expect(await store.create('key', Buffer.from('value'))).toMatchObject({ isWritten: true });
       expect((await store.read('key', 100))?.bytes.toString()).toBe('value');
     });
 
-    it('is corrected once, and told when that does not help', async () => {
+    it('is corrected once, and reported if that does not help', async () => {
       await using proxy = await startFaultProxy(server.port, () =>
         refusal(403, 'RequestTimeTooSkewed', { date: 'Thu, 01 Jan 2099 00:00:00 GMT' }),
       );
@@ -167,7 +167,7 @@ describe.skipIf(why !== null)(`refusals${why === null ? '' : ` (not here: ${why}
   });
 
   const whyNot = whyNoMounts();
-  it.skipIf(whyNot !== null)(`ships a run that cannot be written${whyNot === null ? '' : ` (not here: ${whyNot})`}`, async () => {
+  it.skipIf(whyNot !== null)(`ship copies a run from a read-only volume${whyNot === null ? '' : ` (not here: ${whyNot})`}`, async () => {
     const url = fresh();
     using mounted = mountReadOnly(run);
     const { code, stdout, stderr } = await runHoldfast(['ship', mounted.path, url, '--json'], server.env);
@@ -184,7 +184,7 @@ describe.skipIf(why !== null)(`refusals${why === null ? '' : ` (not here: ${why}
   });
 
   const isRoot = process.getuid?.() === 0;
-  it.skipIf(isRoot)(`fetches nothing into a folder of somebody else${isRoot ? ' (not here: root may write everywhere)' : ''}`, async () => {
+  it.skipIf(isRoot)(`fetch refuses a folder that it cannot write${isRoot ? ' (not here: root may write everywhere)' : ''}`, async () => {
     const url = fresh();
     const closed = join(folder.path, 'closed');
     mkdirSync(closed);

@@ -9,7 +9,7 @@ import { killHard, trainerPid } from '../support/trainer-process.ts';
 import { findServers, type Server, type ServerName, startServer } from './servers.ts';
 
 const EXAMPLE = join(ROOT, 'examples/stdlib/train.py');
-/** Long enough that it cannot be over before it is interrupted. */
+/** Long enough that it cannot end before the test interrupts it. */
 const LONG_RUN = ['python3', EXAMPLE, '3000', '0.002'];
 
 const found = findServers();
@@ -25,7 +25,7 @@ describe.skipIf('reason' in found).each(['minio', 'fake-gcs-server'] as const)('
   });
   afterAll(() => server?.[Symbol.asyncDispose]());
 
-  it('goes on where it was when its node and its disk are gone, killed without a warning, to the same weights', async () => {
+  it('resumes from its copy after its node and disk are lost without warning, and ends with the same weights', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const args = ['--dir', dir, '--ship', `${server.scheme}://${server.bucket}/run`, '--every', '100steps'];

@@ -6,28 +6,34 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../support/free-port.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
-/** A real object-store server that a test started; everything on the loopback interface. */
+/** A real object-store server that a test started, on the loopback interface. */
 export interface Server extends AsyncDisposable {
   /** `s3` or `gs`. */
   readonly scheme: string;
   readonly port: number;
   readonly bucket: string;
-  /** Where it keeps its buckets, each a folder. */
+  /** The folder with the server's buckets, each a folder. */
   readonly folder: string;
-  /** The environment that makes the command line find it. */
+  /** The environment variables that lead the command line to it. */
   readonly env: Readonly<Record<string, string>>;
-  /** The environment's variable that holds the server's address, for putting something in between. */
+  /** The variable with the server's address, for tests that put a proxy in between. */
   readonly endpointVariable: string;
 }
 
+/** The servers that the tests can start. */
 export type ServerName = 'versitygw' | 'minio' | 'fake-gcs-server';
+/** All servers that the tests can start. */
 export const SERVERS: readonly ServerName[] = ['versitygw', 'minio', 'fake-gcs-server'];
 
+/** The access key of every test server. */
 export const ACCESS_KEY = 'holdfastaccess';
+/** The secret key of every test server. */
 export const SECRET_KEY = 'very-secret-holdfast-key';
 const BUCKET = 'checkpoints';
 
-/** Where the servers lie, built when they are not there yet; or the reason why there are none. */
+/**
+ * Finds the folder of the servers, and builds them if necessary; or the reason why there are none.
+ */
 export function findServers(): { readonly folder: string } | { readonly reason: string } {
   try {
     return {
@@ -61,11 +67,11 @@ const LAUNCHES: Readonly<Record<ServerName, Launch>> = {
   },
 };
 
-/** Starts one; what it holds lies in a folder of its own below `parent`, and goes with it. */
+/** Starts a server. Its data is in a folder below `parent` that disappears with it. */
 export async function startServer(binaries: string, name: ServerName, parent?: string): Promise<Server> {
   const folder = tempFolder(parent);
   const port = await freePort();
-  // For all three a folder is a bucket.
+  // All three servers treat a folder as a bucket.
   mkdirSync(join(folder.path, BUCKET));
   const { args, env } = LAUNCHES[name];
   const child = spawn(join(binaries, name), args(port, folder.path), {

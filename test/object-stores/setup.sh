@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds the object-store servers that the suite starts, once, at pinned versions, into a cache outside of the tree. Prints the folder.
-# Needs Go and, the first time, a module proxy; several minutes on two cores. Nothing is done when all of them are there.
+# Builds the object-store servers for the suite, once, at pinned versions. Prints their folder, a
+# cache outside the tree. The first run needs Go and a module proxy, and takes several minutes on
+# two cores. Later runs only print the folder.
 set -euo pipefail
 
 bin="${HOLDFAST_CACHE:-$HOME/.cache/holdfast}/go-bin"
 mkdir -p "$bin"
-# Test files that start at the same time build once.
+# The lock makes test files that start at the same time build once.
 exec 9>"$bin/.lock"
 flock 9
 

@@ -10,7 +10,7 @@ import { sealCheckpoint } from './shippable-run.ts';
 shipServerSuite('fake-gcs-server');
 
 const binaries = findServers();
-it.skipIf('reason' in binaries).each([404, 410])('an upload that the store has dropped (%i) is begun anew', async (status) => {
+it.skipIf('reason' in binaries).each([404, 410])('an upload that the store has dropped (%i) is restarted', async (status) => {
   using folder = tempFolder(MEMORY);
   await using server = await startServer('folder' in binaries ? binaries.folder : '', 'fake-gcs-server', MEMORY);
   let parts = 0;

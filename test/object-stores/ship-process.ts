@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { ROOT } from '../support/run-process.ts';
 
+/** The result of a process. */
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -11,17 +12,21 @@ export interface Ended {
   readonly stderr: string;
 }
 
+/** A process that a test started. */
 export interface Running {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** The first words on standard error, of progress for example; or the end. */
+  /** Resolves with the first output on standard error, for example progress, or at the end. */
   readonly begun: Promise<unknown>;
 }
 
-/** Starts the command line as a process of its own, without the shell launcher in between, so that a signal hits it and nothing else. */
+/**
+ * Starts the command line as its own process, without the shell launcher, so that a signal hits
+ * only this process.
+ */
 export function start(args: readonly string[], env: Readonly<Record<string, string>>): Running {
   const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), ...args], {
-    // Compiled once, as the launcher has it.
+    // Keep the compile cache, as the launcher does.
     env: { PATH: process.env['PATH'], HOME: '/nonexistent', NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/holdfast'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -35,6 +40,7 @@ export function start(args: readonly string[], env: Readonly<Record<string, stri
   return { child, ended, begun: Promise.race([ended, new Promise((resolve) => child.stderr.once('data', resolve))]) };
 }
 
+/** Runs the command line to its end. */
 export function runHoldfast(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
   return start(args, env).ended;
 }

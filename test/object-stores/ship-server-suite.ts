@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MEMORY, tempFolder } from '../support/temp-folder.ts';
+import { cutOffSuite } from './cut-off-suite.ts';
 import { type Fault, startFaultProxy } from './fault-proxy.ts';
 import { lostCopiesSuite } from './lost-copies-suite.ts';
 import { findServers, SECRET_KEY, type Server, type ServerName, startServer } from './servers.ts';
@@ -12,7 +13,7 @@ import { shipTogetherSuite } from './ship-together-suite.ts';
 import { sealCheckpoint } from './shippable-run.ts';
 import { twoNodesSuite } from './two-nodes-suite.ts';
 
-/** Ship and fetch with a real server, also through a network that fails. */
+/** Tests ship and fetch with a real server, also through a failing network. */
 export function shipServerSuite(name: ServerName): void {
   const binaries = findServers();
   describe(`ship and fetch with the real ${name}`, () => {
@@ -31,12 +32,13 @@ export function shipServerSuite(name: ServerName): void {
     twoNodesSuite(place);
     lostCopiesSuite(place);
     refusals(name, () => server);
+    cutOffSuite(() => server);
     describe('through a network that fails', () => faults(() => server));
   });
 }
 
 function refusals(name: ServerName, server: () => Server): void {
-  it('tells a bucket that does not exist', async () => {
+  it('reports a bucket that does not exist', async () => {
     using folder = tempFolder(MEMORY);
     await sealCheckpoint(join(folder.path, 'run'), 1, { 'a.dat': 10 });
     const { stderr, code } = await runHoldfast(['ship', join(folder.path, 'run'), `${server().scheme}://no-such-bucket/x`], server().env);
@@ -44,7 +46,7 @@ function refusals(name: ServerName, server: () => Server): void {
     expect(code).toBe(66);
   });
 
-  it.runIf(name !== 'fake-gcs-server')('tells wrong credentials, and never prints them', async () => {
+  it.runIf(name !== 'fake-gcs-server')('reports wrong credentials, and never prints them', async () => {
     using folder = tempFolder(MEMORY);
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 1, { 'a.dat': 10 });
@@ -78,7 +80,7 @@ function faults(server: () => Server): void {
     };
   }
 
-  /** Something goes wrong with every third exchange or so; the choice follows from the seed. */
+  /** Injects a fault into about every third exchange. The seed decides which. */
   const often = (make: () => Fault) => {
     const own = rng.fork('often');
     return () => (own.next() < 0.3 ? make() : null);
@@ -88,10 +90,10 @@ function faults(server: () => Server): void {
     ['connections that break in the middle', () => ({ kind: 'reset-request', after: rng.integer(0, 20_000_000) }) as const],
     ['answers that get lost', () => ({ kind: 'lose-response' }) as const],
     ['answers that end early', () => ({ kind: 'cut-response', after: rng.integer(0, 3000) }) as const],
-    ['storms of 503', () => ({ kind: 'status', status: rng.pick([429, 500, 503]) }) as const],
-  ])('%s', async (_, make) => {
+    ['bursts of 429, 500 and 503', () => ({ kind: 'status', status: rng.pick([429, 500, 503]) }) as const],
+  ])('ship and fetch survive %s', async (_, make) => {
     await using way = await through(often(make));
-    // Quietly: that something is tried again would be told too.
+    // With `--quiet`, because reports about retries would also go to stderr.
     const shipped = await runHoldfast(['ship', '--quiet', way.run, way.url], way.env);
     expect(shipped.stderr).toBe('');
     expect(way.proxy.faults).toBeGreaterThan(0);
@@ -100,13 +102,14 @@ function faults(server: () => Server): void {
     expect(await orphans(way.url, server().env, 'step-100')).toBe(0);
   });
 
-  it('a slow link', async () => {
+  it('ship succeeds over a slow link', async () => {
     await using way = await through(() => ({ kind: 'slow', bytesPerSecond: 30_000_000 }));
     expect((await runHoldfast(['ship', way.run, way.url], way.env)).code).toBe(0);
   });
 
-  it('bytes that change on the way are sent again, and received again', async () => {
-    // Every transfer is damaged once: the first time a range is asked for, and the first time bytes go to an address.
+  it('ship and fetch repeat transfers whose bytes changed in transit', async () => {
+    // Every transfer is damaged once: the first request for each range, and the first body for each
+    // address.
     const seen = new Set<string>();
     await using way = await through(({ method, path, headers }) => {
       const isLarge = Number(headers['content-length'] ?? 0) > 1_000_000 || headers.range !== undefined;
@@ -116,7 +119,8 @@ function faults(server: () => Server): void {
       return { kind: method === 'GET' ? 'flip-response' : 'flip-request' };
     });
     const shipped = await runHoldfast(['ship', way.run, way.url], way.env);
-    // A Google object that goes in one piece is only compared afterwards: the copy is refused, and made anew by the next run.
+    // Google compares an object in one piece only afterwards: ship refuses the copy, and the next
+    // run makes it again.
     if (shipped.code !== 0) {
       expect(shipped.stderr).toContain('CHECKSUM_MISMATCH');
       expect((await runHoldfast(['ship', way.run, way.url], server().env)).code).toBe(0);
@@ -125,7 +129,7 @@ function faults(server: () => Server): void {
     expect(digests(join(way.back, 'step-100'))).toEqual(digests(join(way.run, 'step-100')));
   });
 
-  it('a store that tells wrong checksums has proven nothing', async () => {
+  it('ship refuses a copy when the store reports wrong checksums', async () => {
     await using way = await through(() => ({ kind: 'wrong-checksum' }));
     const { stderr, code } = await runHoldfast(['ship', way.run, way.url], way.env);
     expect(stderr).toContain('CHECKSUM_MISMATCH');

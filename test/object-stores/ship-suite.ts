@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { formatManifest, type Manifest } from '../../src/checkpoint/store/manifest.ts';
+import { formatManifest, type Manifest } from '../../src/seal/manifest.ts';
 import { ROOT } from '../support/run-process.ts';
 import { safetensorsFile } from '../support/make-safetensors.ts';
 import { MEMORY, tempFolder } from '../support/temp-folder.ts';
@@ -9,7 +9,7 @@ import { killed, openAt, orphans, type Place } from './ship-place.ts';
 import { digests, runHoldfast, start } from './ship-process.ts';
 import { FILES, sealCheckpoint } from './shippable-run.ts';
 
-/** The manifest of a checkpoint with something else in it, and a digest that is right. */
+/** Changes the manifest of a checkpoint and gives it a matching digest. */
 function resealed(checkpoint: string, change: (text: string) => string): Buffer {
   const { sha256: _, ...manifest } = JSON.parse(change(readFileSync(join(checkpoint, 'holdfast.manifest.json'), 'utf8'))) as Manifest & {
     sha256: string;
@@ -17,7 +17,7 @@ function resealed(checkpoint: string, change: (text: string) => string): Buffer 
   return Buffer.from(formatManifest(manifest));
 }
 
-/** Fields of a document that the reference says nothing about. */
+/** Lists the fields of a document that the reference page does not mention. */
 function undocumented(text: string): readonly string[] {
   const page = readFileSync(join(ROOT, 'docs/reference/ship-json.md'), 'utf8');
   const names: string[] = [];
@@ -25,12 +25,12 @@ function undocumented(text: string): readonly string[] {
   return names.filter((name) => !/^\d*$/.test(name) && !page.includes(`\`${name}\``) && !page.includes(`"${name}"`));
 }
 
-/** What holds of ship and fetch with every kind of store. */
+/** Tests ship and fetch with any kind of store. */
 export function shipSuite(place: () => Place): void {
   let counter = 0;
   const fresh = () => ({ url: `${place().base}/prefix-${++counter}`, env: place().env });
 
-  it('ships a checkpoint, points at it, remembers it, and brings it back byte for byte', async () => {
+  it('ship copies a checkpoint, moves the pointer and records the copy, and fetch returns it byte for byte', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
@@ -57,7 +57,7 @@ export function shipSuite(place: () => Place): void {
     expect(await orphans(url, env, 'step-100')).toBe(0);
   });
 
-  it('killed at any moment, goes on where it was and leaves no upload behind', async () => {
+  it('ship and fetch resume after a kill at any moment, and leave no upload behind', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
@@ -66,7 +66,7 @@ export function shipSuite(place: () => Place): void {
       await killed(['ship', run, url, '--limit', '90MiB/s', '--parallel', '3'], env);
       await using store = openAt(url, env);
       const isSealed = (await store.read('step-100/holdfast.manifest.json', 1e6)) !== null;
-      // With the manifest there, everything must be there.
+      // Once the manifest is there, every object must be there.
       if (isSealed) for (const [file, size] of Object.entries(FILES)) expect((await store.head(`step-100/${file}`))?.size).toBe(size);
     }
     const last = await runHoldfast(['ship', run, url, '--json'], env);
@@ -75,7 +75,7 @@ export function shipSuite(place: () => Place): void {
     const back = join(folder.path, 'back');
     for (let kills = 0; kills < 4; kills++) {
       await killed(['fetch', url, back, '--limit', '90MiB/s'], env);
-      // Under the final name there is all of it, or nothing.
+      // The final name holds the whole checkpoint, or does not exist.
       if (existsSync(join(back, 'step-100'))) expect(digests(join(back, 'step-100'))).toEqual(digests(join(run, 'step-100')));
     }
     expect((await runHoldfast(['fetch', '--quiet', url, back], env)).stderr).toBe('');
@@ -83,7 +83,7 @@ export function shipSuite(place: () => Place): void {
     expect(existsSync(join(back, '.holdfast/fetching'))).toBe(false);
   });
 
-  it('removes what a killed ship of another checkpoint had begun', async () => {
+  it('ship removes the uploads that a killed ship of another checkpoint has left', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
@@ -96,14 +96,14 @@ export function shipSuite(place: () => Place): void {
     expect(JSON.parse((await runHoldfast(['fetch', url, back, '--json'], env)).stdout)).toMatchObject({ name: 'step-200' });
   });
 
-  it('Ctrl-C ends a ship at once, and the next one goes on', async () => {
+  it('Ctrl-C ends a ship at once, and the next one resumes', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 100);
     const { child, ended, begun } = start(['ship', run, url, '--limit', '100KiB/s', '--progress=json'], env);
     await begun;
-    // By itself it would take twenty minutes.
+    // Without the signal it would take twenty minutes.
     child.kill('SIGINT');
     expect((await ended).code).toBe(130);
     expect((await runHoldfast(['ship', run, url], env)).code).toBe(0);
@@ -125,7 +125,7 @@ export function shipSuite(place: () => Place): void {
     expect(JSON.parse((await runHoldfast(['fetch', url, join(folder.path, 'back'), '--json'], env)).stdout)).toMatchObject({ step: 30 });
   });
 
-  it('several who ship at once agree', async () => {
+  it('several processes that ship at once end with the same copy', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
@@ -136,7 +136,7 @@ export function shipSuite(place: () => Place): void {
     expect(JSON.parse((await runHoldfast(['fetch', url, join(folder.path, 'back'), '--json'], env)).stdout)).toMatchObject({ step: 3 });
   });
 
-  it('does not ship what is no longer what was sealed', async () => {
+  it('ship refuses a checkpoint that differs from its seal', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
@@ -153,7 +153,7 @@ export function shipSuite(place: () => Place): void {
     expect((await runHoldfast(['ship', run, url], env)).stderr).toContain('SOURCE_CHANGED');
   });
 
-  it('a prefix belongs to one run, and a folder too', async () => {
+  it('ship and fetch refuse a prefix or a folder of another run', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const [one, two] = [join(folder.path, 'one'), join(folder.path, 'two')];
@@ -163,12 +163,12 @@ export function shipSuite(place: () => Place): void {
     const second = await runHoldfast(['ship', two, url], env);
     expect(second.stderr).toContain('REMOTE_CONFLICT');
     expect((await runHoldfast(['fetch', url, two], env)).stderr).toContain('RUN_FOREIGN');
-    // Also where only its checkpoints say whose it is.
+    // Even when only its checkpoints say which run it belongs to.
     rmSync(join(two, '.holdfast'), { recursive: true });
     expect((await runHoldfast(['fetch', url, two, '--checkpoint', 'step-1'], env)).stderr).toContain('RUN_FOREIGN');
   });
 
-  it('a checkpoint of which only the seal is still here is not called here', async () => {
+  it('fetch does not report a checkpoint as present when only its seal is left', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const [run, back] = [join(folder.path, 'run'), join(folder.path, 'back')];
@@ -182,7 +182,7 @@ export function shipSuite(place: () => Place): void {
     expect(readdirSync(join(back, 'step-1'))).toContain('a.dat');
   });
 
-  it('a remote manifest that names files elsewhere writes nothing', async () => {
+  it('fetch writes nothing when the remote manifest names files elsewhere', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
@@ -198,7 +198,7 @@ export function shipSuite(place: () => Place): void {
     expect((await runHoldfast(['fetch', url, join(folder.path, 'back'), '--checkpoint', '../x'], env)).code).toBe(64);
   });
 
-  it('a remote manifest whose save is called like a path writes nothing elsewhere', async () => {
+  it('fetch writes nothing elsewhere when the save in a remote manifest looks like a path', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const [run, back] = [join(folder.path, 'run'), join(folder.path, 'a/b/back')];
@@ -214,7 +214,7 @@ export function shipSuite(place: () => Place): void {
     expect(readdirSync(join(folder.path, 'a'))).toEqual(['b']);
   });
 
-  it('a checkpoint that is a single file goes there and back with its manifest beside it', async () => {
+  it('a single-file checkpoint is shipped and fetched with its manifest beside it', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const [run, back] = [join(folder.path, 'run'), join(folder.path, 'back')];
@@ -234,7 +234,7 @@ export function shipSuite(place: () => Place): void {
     expect(readdirSync(join(back, '.holdfast')).includes('fetching')).toBe(false);
   });
 
-  it('fetches nothing over something else of the same name', async () => {
+  it('fetch never overwrites a different file or folder of the same name', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const [run, back] = [join(folder.path, 'run'), join(folder.path, 'back')];

@@ -22,12 +22,12 @@ function copyOf({ stdout, stderr, code }: Ended): Copy {
   return copy;
 }
 
-/** What holds when several processes ship or fetch at once. */
+/** Tests several processes that ship or fetch at once. */
 export function shipTogetherSuite(place: () => Place): void {
   let counter = 0;
   const fresh = () => ({ url: `${place().base}/together-${++counter}`, env: place().env });
 
-  it('of two who ship the same checkpoint at once one sends it, and the other waits and finds it there', async () => {
+  it('of two processes that ship the same checkpoint, one sends it and the other waits and finds it', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
@@ -46,28 +46,29 @@ export function shipTogetherSuite(place: () => Place): void {
     expect(existsSync(join(run, '.holdfast/shipping'))).toBe(false);
   });
 
-  it('a ship leaves alone what another process is sending, however often it cleans up', async () => {
+  it('ship never removes an upload of a live process, however often it cleans up', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 100);
     await sealCheckpoint(run, 200, { 'a.dat': 1000 });
-    // Not stopped meanwhile: a server may keep everybody waiting for the rest of a request.
+    // Let the long ship run: some servers hold up every client until the rest of a paused request
+    // arrives.
     const long = start(['ship', run, url, '--checkpoint', 'step-100', '--limit', '20MiB/s', '--json', '--progress=json'], env);
     await long.begun;
     const short = await runHoldfast(['ship', run, url, '--json'], env);
     expect(copyOf(short)).toMatchObject({ name: 'step-200', removedUploads: 0 });
-    // Not a byte had to be sent twice.
+    // Every byte was sent only once.
     expect(copyOf(await long.ended)).toMatchObject({ name: 'step-100', sentBytes: TOTAL });
     expect(await orphans(url, env, 'step-100')).toBe(0);
   });
 
-  it('what a killed process was sending is taken over by the next one, at once', async () => {
+  it('the next process takes over the upload of a killed one at once', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const run = join(folder.path, 'run');
     await sealCheckpoint(run, 100);
-    // Twelve seconds: it cannot be over before it is killed.
+    // It would take twelve seconds, so it cannot end before the kill.
     await killed(['ship', run, url, '--limit', '10MiB/s'], env);
     expect(readdirSync(join(run, '.holdfast/shipping')).some((name) => name.startsWith('claim-'))).toBe(true);
     const next = await runHoldfast(['ship', run, url, '--json', '--progress=json'], env);
@@ -77,7 +78,7 @@ export function shipTogetherSuite(place: () => Place): void {
     expect(existsSync(join(run, '.holdfast/shipping'))).toBe(false);
   });
 
-  it('of two who fetch the same checkpoint into one folder both have it', async () => {
+  it('two processes that fetch the same checkpoint into one folder both succeed', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const [run, back] = [join(folder.path, 'run'), join(folder.path, 'back')];

@@ -1,14 +1,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { startAttempt } from '../../src/checkpoint/store/attempt.ts';
-import { commitSave, type Sealed } from '../../src/checkpoint/store/commit.ts';
-import { beginSave, writeReceipt } from '../../src/checkpoint/store/save.ts';
-import { openRun } from '../../src/checkpoint/store/store.ts';
+import { startAttempt } from '../../src/store/attempt/attempt.ts';
+import { commitSave, type Sealed } from '../../src/store/commit/commit.ts';
+import { beginSave, writeReceipt } from '../../src/store/commit/save.ts';
+import { openRun } from '../../src/store/folder/store.ts';
 import { createRng } from '../../src/core/rng.ts';
 
 const MIB = 1024 * 1024;
 
-/** The files of a small checkpoint with everything that matters: parts, one piece, nothing at all, folders, odd names. */
+/**
+ * The files of a small checkpoint with every case: parts, one piece, an empty file, folders, odd
+ * names.
+ */
 export const FILES: Readonly<Record<string, number>> = {
   'model/weights-1.dat': 70 * MIB + 4321,
   'model/weights-2.dat': 40 * MIB,
@@ -18,11 +21,11 @@ export const FILES: Readonly<Record<string, number>> = {
 };
 
 interface SealOptions {
-  /** The run that a folder which is none yet becomes one of. */
+  /** The run that a new folder becomes one of. */
   readonly run?: string;
-  /** The number of the attempt; the next one without it. */
+  /** The number of the attempt; by default the next one. */
   readonly attempt?: number;
-  /** What the bytes follow from; the step without it. */
+  /** The seed of the bytes; by default the step. */
   readonly seed?: number;
 }
 
@@ -45,7 +48,7 @@ export async function sealCheckpoint(
   return commitSave(store, save);
 }
 
-/** Bytes that repeat nowhere where it would hide a mistake of place. */
+/** Makes bytes without repetitions that could hide a misplaced range. */
 function bytesOf(size: number, seed: number): Buffer {
   const bytes = Buffer.allocUnsafe(size);
   const rng = createRng(seed);

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Server as NetServer, type Socket } from
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 
-/** A certificate authority of the test's own, and a certificate of it for one name. */
+/** A certificate authority of the test, and its certificate for one name. */
 export interface Certificates {
   /** The authority's certificate, for AWS_CA_BUNDLE. */
   readonly authority: string;
@@ -12,11 +12,12 @@ export interface Certificates {
   readonly key: string;
 }
 
-/** Why no certificates can be made here, or null. */
+/** Says why this machine cannot make certificates; null when it can. */
 export function whyNoCertificates(): string | null {
   return spawnSync('openssl', ['version']).status === 0 ? null : 'openssl is not installed';
 }
 
+/** Makes an authority and a certificate for the names. */
 export function makeCertificates(folder: string, ...names: readonly string[]): Certificates {
   const file = (name: string): string => join(folder, name);
   const openssl = (...args: readonly string[]): void => void execFileSync('openssl', args, { stdio: 'ignore' });
@@ -29,23 +30,25 @@ export function makeCertificates(folder: string, ...names: readonly string[]): C
   return { authority: file('ca.pem'), certificate: file('server.pem'), key: file('server.key') };
 }
 
+/** A server on a port of the loopback interface. */
 export interface Listening extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Speaks TLS on the one side, and passes what it reads on to a plain server on the other. */
+/** Starts a TLS server that passes the plain bytes on to another port. */
 export function startTlsFront(targetPort: number, { certificate, key }: Certificates): Promise<Listening> {
   const options = { cert: readFileSync(certificate), key: readFileSync(key) };
   return listen(createTlsServer(options, (socket) => passOn(socket, connect(targetPort, '127.0.0.1'))));
 }
 
-/** Passes bytes on in both directions until either side is done. */
+/** Passes bytes on in both directions until either side ends. */
 export function passOn(one: Socket, two: Socket): void {
   one.pipe(two).pipe(one);
   one.on('error', () => two.destroy());
   two.on('error', () => one.destroy());
 }
 
+/** Starts a server on a free port, and closes its sockets at the end of the scope. */
 export async function listen(server: NetServer): Promise<Listening> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {

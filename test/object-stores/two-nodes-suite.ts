@@ -1,13 +1,13 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { ObjectStore } from '../../src/checkpoint/ship/backend.ts';
-import { type Fetched, fetchCheckpoint } from '../../src/checkpoint/ship/fetch.ts';
-import { openJournal } from '../../src/checkpoint/ship/journal.ts';
-import { UNLIMITED } from '../../src/checkpoint/ship/rate-limit.ts';
-import { type Shipped, shipCheckpoint } from '../../src/checkpoint/ship/ship.ts';
-import { scan } from '../../src/checkpoint/store/scan.ts';
-import { readRun } from '../../src/checkpoint/store/store.ts';
+import type { ObjectStore } from '../../src/remote/backends/backend.ts';
+import { type Fetched, fetchCheckpoint } from '../../src/remote/fetch/fetch.ts';
+import { openJournal } from '../../src/remote/copy/journal.ts';
+import { UNLIMITED } from '../../src/remote/transfer/rate-limit.ts';
+import { type Shipped, shipCheckpoint } from '../../src/remote/copy/ship.ts';
+import { scan } from '../../src/store/folder/scan.ts';
+import { readRun } from '../../src/store/folder/store.ts';
 import { realClock } from '../../src/core/clock.ts';
 import { HoldfastError } from '../../src/core/errors.ts';
 import { safetensorsFile } from '../support/make-safetensors.ts';
@@ -17,10 +17,10 @@ import { digests, runHoldfast } from './ship-process.ts';
 import { sealCheckpoint } from './shippable-run.ts';
 
 const FILES = { 'model.dat': 300_000, 'optimizer.dat': 1000 };
-/** No ship of these files writes more often. */
+/** The most writes of any ship of these files. */
 const MOST_WRITES = 20;
 
-/** A store that stops before its nth write until it may go on. */
+/** A store that pauses before its nth write until the test releases it. */
 function stoppingAt(remote: ObjectStore, nth: number): { store: ObjectStore; stopped: Promise<boolean>; goOn: () => void } {
   const stopped = Promise.withResolvers<boolean>();
   const further = Promise.withResolvers<void>();
@@ -32,6 +32,7 @@ function stoppingAt(remote: ObjectStore, nth: number): { store: ObjectStore; sto
   };
   const store: ObjectStore = {
     url: remote.url,
+    settings: remote.settings,
     largestSinglePut: remote.largestSinglePut,
     head: (key) => remote.head(key),
     read: (key, maxBytes) => remote.read(key, maxBytes),
@@ -55,7 +56,7 @@ function stoppingAt(remote: ObjectStore, nth: number): { store: ObjectStore; sto
   return { store, stopped: stopped.promise, goOn: further.resolve };
 }
 
-/** What a ship ends with: the copy, or the code of its refusal. */
+/** The result of a ship: the copy, or the code of its refusal. */
 async function shipNewest(path: string, remote: ObjectStore): Promise<Shipped | string> {
   const store = readRun(path);
   const [newest] = scan(store).sealed;
@@ -75,12 +76,12 @@ async function fetchTo(folder: string, remote: ObjectStore): Promise<Fetched> {
   return fetchCheckpoint(options);
 }
 
-/** What holds when two nodes with disks of their own ship checkpoints of one run that are called alike. */
+/** Tests two nodes with their own disks that ship checkpoints of one run with the same name. */
 export function twoNodesSuite(place: () => Place): void {
   let counter = 0;
   const fresh = () => ({ url: `${place().base}/nodes-${++counter}`, env: place().env });
 
-  /** Two folders of one run, each with a step 200 of its own; the second is of the newer attempt. */
+  /** Makes two folders of one run, each with its own step 200; the second has the newer attempt. */
   async function twoNodes(folder: string): Promise<{ readonly older: string; readonly newer: string; readonly saves: readonly string[] }> {
     const [older, newer] = [join(folder, 'older'), join(folder, 'newer')];
     const one = await sealCheckpoint(older, 200, FILES, { attempt: 1, seed: 1 });
@@ -88,7 +89,7 @@ export function twoNodesSuite(place: () => Place): void {
     return { older, newer, saves: [one.manifest.save, two.manifest.save] };
   }
 
-  it.each(['older', 'newer'] as const)('wherever the %s of two attempts stops, what the pointer names is whole', async (slow) => {
+  it.each(['older', 'newer'] as const)('the pointer names a whole copy, wherever the %s of two attempts stops', async (slow) => {
     using folder = tempFolder(MEMORY);
     const nodes = await twoNodes(folder.path);
     const quick = slow === 'older' ? nodes.newer : nodes.older;
@@ -104,7 +105,7 @@ export function twoNodesSuite(place: () => Place): void {
       const between = await fetchTo(join(folder.path, `between-${nth}`), plain);
       goOn();
       const ends = { [slow]: await first, [quick === nodes.newer ? 'newer' : 'older']: second };
-      // The newer one is never refused; whoever is, has sent nothing.
+      // The newer one is never refused, and a refused ship has sent nothing.
       expect(ends['newer']).toMatchObject({ state: 'shipped', pointer: { moved: true } });
       if (ends['older'] !== 'REMOTE_CONFLICT') expect(ends['older']).toMatchObject({ state: 'shipped' });
       const last = await fetchTo(join(folder.path, `last-${nth}`), plain);
@@ -115,7 +116,7 @@ export function twoNodesSuite(place: () => Place): void {
     }
   });
 
-  it('each of two checkpoints of one name has a copy, is gone on with when it is stopped, and is told where it lies', async () => {
+  it('two checkpoints of one name each get a copy, which ship resumes and whose address it reports', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const { older, newer } = await twoNodes(folder.path);
@@ -124,15 +125,15 @@ export function twoNodesSuite(place: () => Place): void {
       const second = await runHoldfast(['ship', newer, url, '--json'], env);
       expect(JSON.parse(second.stdout)).toMatchObject({
         checkpoints: [{ name: 'step-200', copy: expect.stringMatching(/^step-200-[0-9a-f]{8}$/) as string, state }],
-        notes: [expect.stringContaining('Another checkpoint is called step-200 there') as string],
+        notes: [expect.stringContaining('Another checkpoint at the address has the name step-200') as string],
       });
     }
     expect((await runHoldfast(['ls', newer], env)).stdout).toMatch(new RegExp(`${url}/step-200-[0-9a-f]{8}`));
-    // The older one is not newest any more, but it was shipped before: that is found again.
+    // The older one is no longer newest, but ship finds its earlier copy again.
     expect(JSON.parse((await runHoldfast(['ship', older, url, '--json'], env)).stdout)).toMatchObject({
       checkpoints: [{ copy: 'step-200', state: 'already', pointer: { moved: false, attempt: 2 } }],
     });
-    // Into a folder that has the other one of that name already.
+    // Fetch into a folder that already has the other checkpoint of that name.
     const fetched = await runHoldfast(['fetch', url, older, '--json'], env);
     const { name } = JSON.parse(fetched.stdout) as { readonly name: string };
     expect(name).toMatch(/^step-200-[0-9a-f]{8}$/);
@@ -141,13 +142,13 @@ export function twoNodesSuite(place: () => Place): void {
     expect((await runHoldfast(['resume', older, '--look-only'], env)).stdout.trim()).toBe(join(older, name));
   });
 
-  it('a single file whose name another has is fetched as the single file that it was', async () => {
+  it('a single file whose name another save has is fetched as a single file', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const [run, back] = [join(folder.path, 'run'), join(folder.path, 'back')];
     const [file, seal] = ['last.safetensors', 'last.safetensors.holdfast.json'];
     mkdirSync(run);
-    // As a framework does that writes over its last checkpoint.
+    // A framework that overwrites its last checkpoint does the same.
     for (const [step, size] of [
       [1, 1000],
       [2, 1200],
@@ -167,7 +168,7 @@ export function twoNodesSuite(place: () => Place): void {
     expect((await runHoldfast(['resume', back, '--look-only'], env)).stdout.trim()).toBe(join(back, file));
   });
 
-  it('an attempt that is known to be stale sends nothing under a name that another has', async () => {
+  it('a stale attempt sends nothing under a name that another save has', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const { older, newer } = await twoNodes(folder.path);
@@ -182,12 +183,12 @@ export function twoNodesSuite(place: () => Place): void {
     expect(keys.sort()).toEqual(['holdfast.manifest.json', 'model.dat', 'optimizer.dat'].map((file) => `step-200/${file}`));
   });
 
-  it('a copy of the time before names were recorded keeps its name', async () => {
+  it('a copy from before names were recorded keeps its name', async () => {
     using folder = tempFolder(MEMORY);
     const { url, env } = fresh();
     const { older, newer, saves } = await twoNodes(folder.path);
     await using plain = openAt(url, env);
-    // As it was: no record of the name.
+    // Restore the old state: no record of the name.
     const forgetful: ObjectStore = {
       ...stoppingAt(plain, -1).store,
       create: async (key, bytes) => (key.startsWith('.holdfast/names/') ? { isWritten: true, version: '' } : plain.create(key, bytes)),

@@ -6,19 +6,22 @@ import { readLedger } from '../../src/ledger/reader.ts';
 import { Supervised, trainerCommand } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
-/** Signals one thread alone: two signals that wait for a process that was stopped would be one, and one for its first thread is another. */
+/**
+ * Signals one thread only. Two signals that wait for a stopped process merge into one, so the test
+ * sends one to the process and one to its first thread.
+ */
 const TO_THREAD = 'import ctypes, sys; pid = int(sys.argv[1]); sys.exit(ctypes.CDLL(None).tgkill(pid, pid, 2))';
 
 async function stopped(pid: number): Promise<void> {
   while (!/^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'))) await new Promise((resolve) => setImmediate(resolve));
 }
 
-it.skipIf(process.platform !== 'linux')('one Ctrl-C that is passed on twice is one: the last save is made', async () => {
+it.skipIf(process.platform !== 'linux')('one Ctrl-C that reaches the supervisor twice counts once: it makes the last save', async () => {
   using folder = tempFolder();
   const dir = join(folder.path, 'run');
   const run = new Supervised({ args: ['--dir', dir, '--every', '1h', '--grace', '60s'], command: trainerCommand('dies', 'sdk') });
   await run.line(/^ready/);
-  // Both are there when it goes on: as close to each other as can be, whatever else the machine does.
+  // Both signals wait when the process continues, so they arrive together on any machine.
   run.signal('SIGSTOP');
   await stopped(run.pid);
   run.signal('SIGINT');
@@ -30,7 +33,7 @@ it.skipIf(process.platform !== 'linux')('one Ctrl-C that is passed on twice is o
   expect(events.filter(({ kind }) => kind === 'notice')).toMatchObject([{ cause: 'ctrl-c' }]);
 });
 
-it('who presses Ctrl-C again does not wait for the grace', async () => {
+it('a second Ctrl-C ends the run without waiting for the grace', async () => {
   using folder = tempFolder();
   const dir = join(folder.path, 'run');
   const deaf = ['sh', '-c', "trap '' INT TERM; echo ready; while :; do sleep 1; done"];
@@ -44,7 +47,7 @@ it('who presses Ctrl-C again does not wait for the grace', async () => {
   expect(ends).toMatchObject([{ exitCode: 143, cause: 'ctrl-c' }]);
 });
 
-it('SIGQUIT ends a run as SIGTERM does: what is not saved yet is saved first', async () => {
+it('SIGQUIT ends a run like SIGTERM: the trainer saves its unsaved steps first', async () => {
   using folder = tempFolder();
   const dir = join(folder.path, 'run');
   const run = new Supervised({ args: ['--dir', dir, '--every', '1h', '--grace', '60s'], command: trainerCommand('dies', 'sdk') });
@@ -57,7 +60,7 @@ it('SIGQUIT ends a run as SIGTERM does: what is not saved yet is saved first', a
   );
 });
 
-it('SIGUSR2 asks for a save as SIGUSR1 does, and ends nothing', async () => {
+it('SIGUSR2 asks for a save like SIGUSR1, and the run continues', async () => {
   using folder = tempFolder();
   const dir = join(folder.path, 'run');
   const run = new Supervised({ args: ['--dir', dir, '--every', '1h'], command: trainerCommand('dies', 'sdk') });

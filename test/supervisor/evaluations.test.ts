@@ -10,7 +10,7 @@ const trainer = (...args: readonly string[]): string[] => ['python3', join(ROOT,
 
 // On a machine with much else to do.
 describe('a trainer that evaluates', { timeout: 180_000 }, () => {
-  it('between a step and its save has neither written nor stood still for the save meanwhile', async () => {
+  it('between a step and its save does not count that time as write or stall of the save', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const evaluationMs = 300;
@@ -25,7 +25,7 @@ describe('a trainer that evaluates', { timeout: 180_000 }, () => {
     }
   });
 
-  it('when a notice comes is waited for with a flush that nobody predicts', async () => {
+  it('when a notice arrives still gets a flush, as a try without a prediction', async () => {
     using folder = tempFolder();
     const [dir, isDone] = [join(folder.path, 'run'), join(folder.path, 'done')];
     const run = new Supervised({ args: ['--dir', dir, '--every', '1h', '--grace', '10m'], command: trainer('busy', isDone) });
@@ -37,7 +37,8 @@ describe('a trainer that evaluates', { timeout: 180_000 }, () => {
     const events = readLedger(dir).events.map(({ event }) => event);
     const decisions = events.filter(({ kind }) => kind === 'decision');
     expect([code, decisions]).toMatchObject([143, [{ outcome: 'flush', numbers: { measured: false, stepRestMs: 0 } }]]);
-    // It hears of it a little later than whoever reads along, and may have made some steps.
+    // The trainer gets the notice a little later than the log shows it, and may have made some
+    // steps.
     const step = expect.toSatisfy((made: number) => made > 5) as number;
     expect(events.filter(({ kind }) => kind === 'flush-ended')).toMatchObject([{ outcome: 'made', step, predictedMs: null }]);
   });

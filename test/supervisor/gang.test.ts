@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lastGood } from '../../src/checkpoint/store/last-good.ts';
-import { readRun } from '../../src/checkpoint/store/store.ts';
+import { lastGood } from '../../src/store/resume/last-good.ts';
+import { readRun } from '../../src/store/folder/store.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
 import { ROOT } from '../support/run-process.ts';
 import { supervisedRuns } from '../support/supervised-runs.ts';
@@ -37,7 +37,7 @@ function startNode(dir: string, node: number, steps: number, every = '40steps'):
 
 const startAll = (dir: string, steps: number): readonly [Supervised, Supervised] => [startNode(dir, 0, steps), startNode(dir, 1, steps)];
 
-/** The last good step, after a look at what every rank of every node wrote into it. */
+/** The last good step, after checking the part of every rank of every node. */
 async function goodStep(dir: string): Promise<number> {
   const { checkpoint, skipped } = await lastGood(readRun(dir), { level: 'deep' });
   if (checkpoint === null) throw new Error('there is no last good checkpoint');
@@ -52,7 +52,18 @@ async function goodStep(dir: string): Promise<number> {
 }
 
 describe('ranks of two nodes, each with a supervisor of its own, over one folder', () => {
-  it('make one checkpoint of all of them, and one attempt', async () => {
+  it('end together and never with 0 if one node gets a notice and they cannot agree on a step', async () => {
+    using folder = tempFolder();
+    const dir = join(folder.path, 'run');
+    const [first, second] = startAll(dir, 100_000);
+    await Promise.all([first, second].map((node) => node.line(/sealed step /)));
+    second.signal('SIGTERM');
+    const ends = await Promise.all([first.ended, second.ended]);
+    expect(ends.map(({ code }) => code)).toEqual([143, 143]);
+    expect(ends[0]?.stderr).toContain('node-1 was told to end, and the trainer here cannot continue alone');
+  });
+
+  it('share one attempt and make one checkpoint of all ranks', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const ends = await Promise.all(startAll(dir, STEPS).map(({ ended }) => ended));
@@ -69,7 +80,7 @@ describe('ranks of two nodes, each with a supervisor of its own, over one folder
     ]);
   });
 
-  it('lose only the save in which a node dies; all of them go on from the one before, as a newer attempt', {
+  it('lose only the save in which a node dies, and all resume from the one before in a newer attempt', {
     timeout: 180_000,
   }, async () => {
     using folder = tempFolder();
@@ -78,7 +89,7 @@ describe('ranks of two nodes, each with a supervisor of its own, over one folder
     await first.line(/sealed step 80 /);
     const pids = [(await second.line(/^start 2 /)).split(' ')[3], (await second.line(/^start 3 /)).split(' ')[3]].map(Number);
     second.kill();
-    // Their launcher kills the others when it sees that one has died.
+    // The launcher of the survivors ends them when it sees that a rank has died.
     for (const pid of pids) killHard(pid);
     await second.ended;
     first.signal('SIGTERM');
@@ -93,7 +104,7 @@ describe('ranks of two nodes, each with a supervisor of its own, over one folder
     expect([...attempts].sort()).toEqual([1, 2]);
   });
 
-  it('that do not know which node they are, or how many, are told what to say', async () => {
+  it('get an error with the option to set if their node number is missing', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const { code, stderr } = await start({ args: ['--dir', dir, '--nodes', '2'], command: ['true'] }).ended;

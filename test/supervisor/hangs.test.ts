@@ -8,12 +8,12 @@ const hangsOf = (run: string): readonly string[] =>
   readLedger(run).events.flatMap(({ event }) => (event.kind === 'hang' ? [event.sentence] : []));
 
 describe('a trainer that hangs', () => {
-  it('shows the stacks of its threads, is reported once, and is left alone', async () => {
+  it('shows the stacks of its threads, is reported once, and keeps running', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
-    // Longer than a busy machine takes for the few steps before.
+    // Longer than a busy machine takes for the first steps.
     const run = new Supervised({ args: ['--dir', dir, '--hang', '3s', '--grace', '3s'], command: trainerCommand('hangs', 'sdk') });
-    // Where it stands, in its own words on its own standard error.
+    // The trainer prints its stack to its own standard error.
     await run.line(/most recent call first/);
     await run.line(/File ".*trainer\.py", line \d+ in wait_for_ever/);
     await run.line(/warning: the trainer seems to hang: no step for .*; one rank was asked for the stacks of all threads/);
@@ -22,7 +22,7 @@ describe('a trainer that hangs', () => {
     expect(hangsOf(dir)).toHaveLength(1);
   });
 
-  it('is killed and started again where that is wanted, as often as errors may be', async () => {
+  it('is killed and restarted if the option asks for it, within the limit for errors', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const args = ['--dir', dir, '--hang', '1s', '--on-hang', 'restart', '--restarts', '1'];
@@ -34,7 +34,7 @@ describe('a trainer that hangs', () => {
     ]);
   });
 
-  it('after it has said that the run is finished is ended where hangs are, and the run is finished: nothing is started again', async () => {
+  it('after it reported that the run is finished is ended if the option asks for it, and the run stays finished', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     // Longer than a busy machine takes for a step.
@@ -45,12 +45,12 @@ describe('a trainer that hangs', () => {
       1,
       [expect.stringMatching(/^it has not ended for .* since it said that the run is finished; one rank was asked/)],
     ]);
-    expect(stderr).toContain('the trainer hangs after its last word and is ended; the run is finished');
+    expect(stderr).toContain('the trainer reported the end of the run and then hung; Holdfast ends it, and the run is finished');
     const ends = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'attempt-ended' ? [event] : []));
     expect(ends).toMatchObject([{ exitCode: 0, end: 'finished' }]);
   });
 
-  it('without the SDK makes no steps that could be missed', async () => {
+  it('is not detected without the SDK, which reports the steps', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const command = ['python3', '-c', 'import time; time.sleep(2.5); print("done")'];

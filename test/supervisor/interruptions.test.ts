@@ -2,25 +2,28 @@ import { connect } from 'node:net';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { lastGood } from '../../src/checkpoint/store/last-good.ts';
-import { readRun } from '../../src/checkpoint/store/store.ts';
+import { lastGood } from '../../src/store/resume/last-good.ts';
+import { readRun } from '../../src/store/folder/store.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
 import { ROOT, runProcess } from '../support/run-process.ts';
 import { Supervised, trainerCommand } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { killHard, trainerPid } from '../support/trainer-process.ts';
 
-/** The example with steps that take so long; what it ends with does not depend on that. */
+/** The example with steps of this length. Its result does not depend on the length. */
 const example = (stepSeconds: number): string[] => ['python3', join(ROOT, 'examples/stdlib/train.py'), '400', String(stepSeconds)];
-/** For a run that is interrupted: eight seconds, so that it cannot be over before, however long the machine takes for a seal. */
+/**
+ * For a run that is interrupted. Eight seconds leave time for the interruption, however long the
+ * machine takes for a seal.
+ */
 const LONG = example(0.02);
-/** For one that comes to its end. */
+/** For a run that finishes. */
 const SHORT = example(0.002);
 
 const kindsOf = (run: string): readonly string[] => readLedger(run).events.map(({ event }) => event.kind);
 const goodStep = async (run: string): Promise<number | null> => (await lastGood(readRun(run))).checkpoint?.manifest.step ?? null;
 
-describe('the example, interrupted and started again with the same line, ends like one that never was', () => {
+describe('the example, interrupted and restarted with the same command, ends like an uninterrupted run', () => {
   let twin: string;
   beforeAll(async () => {
     const env = { PATH: process.env['PATH'], PYTHONPATH: join(ROOT, 'python') };
@@ -44,7 +47,7 @@ describe('the example, interrupted and started again with the same line, ends li
     expect(second).toMatchObject({ code: 0, stdout: `from step ${(step ?? 0) + 1}\n${twin}` });
   });
 
-  it('by SIGKILL to the trainer, which is started again in place', async () => {
+  it('by SIGKILL to the trainer, which the supervisor restarts in place', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const run = new Supervised({ args: ['--dir', dir, '--every', '10steps', '--restarts', '1'], command: LONG });
@@ -56,13 +59,13 @@ describe('the example, interrupted and started again with the same line, ends li
     expect(kindsOf(dir).filter((kind) => kind === 'attempt-started')).toHaveLength(2);
   });
 
-  it('by SIGKILL to the supervisor: the trainer trains on, and what it had sealed is resumed from', async () => {
+  it('by SIGKILL to the supervisor: the trainer continues, and the next run resumes from its sealed checkpoint', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const first = new Supervised({ args: ['--dir', dir, '--every', '50steps'], command: SHORT });
     await first.line(/sealed step 100 /);
     first.kill();
-    // The streams are the trainer's too: they end when it does, and by then it has printed its result.
+    // The trainer shares the streams, so they end with it. By then it has printed its result.
     const { stdout } = await first.ended;
     expect(stdout.split('\n').at(-1)).toBe(twin);
     const second = await new Supervised({ args: ['--dir', dir, '--every', '50steps'], command: SHORT }).ended;
@@ -72,7 +75,7 @@ describe('the example, interrupted and started again with the same line, ends li
 });
 
 describe('a run', () => {
-  it('that another gang takes over is fenced: its trainer ends, and its exit code says so', async () => {
+  it('that another gang takes over is fenced: its trainer ends, and its exit code names the reason', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const older = new Supervised({ args: ['--dir', dir, '--every', '10steps'], command: trainerCommand('dies', 'sdk') });
@@ -87,7 +90,7 @@ describe('a run', () => {
     expect((await newer.ended).code).toBe(143);
   });
 
-  it('saves when it is asked to by SIGUSR1, and goes on', async () => {
+  it('saves at SIGUSR1, and continues', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const run = new Supervised({ args: ['--dir', dir], command: trainerCommand('dies', 'sdk') });
@@ -100,7 +103,7 @@ describe('a run', () => {
     expect((await run.ended).code).toBe(143);
   });
 
-  it('ends when the watched file says so', async () => {
+  it('ends when the watched file asks for it', async () => {
     using folder = tempFolder();
     const [dir, file] = [join(folder.path, 'run'), join(folder.path, 'annotations')];
     writeFileSync(file, 'app="x"\n');
@@ -111,13 +114,13 @@ describe('a run', () => {
     expect(await goodStep(dir)).toBeGreaterThanOrEqual(5);
   });
 
-  it('that was advised to save before anybody could is saved when its trainer has begun', async () => {
+  it('that gets an advice before its trainer attaches saves once the trainer trains', async () => {
     using folder = tempFolder();
     const [dir, file] = [join(folder.path, 'run'), join(folder.path, 'annotations')];
     writeFileSync(file, 'holdfast.dev/notice="pressure"\n');
     const args = ['--dir', dir, '--every', '1h', '--notice-file', file];
     const run = new Supervised({ args, command: trainerCommand('dies', 'sdk') });
-    await run.line(/nobody is attached who could save now/);
+    await run.line(/no rank is attached/);
     await run.line(/sealed step/);
     run.signal('SIGTERM');
     expect((await run.ended).code).toBe(143);
@@ -134,14 +137,14 @@ describe('a run', () => {
     expect(stdout).toBe(`20 ${dir}/step-20 --from ${dir}/step-20`);
   });
 
-  it('spends its restarts on errors, and ends with the trainer’s code', async () => {
+  it('uses its restarts for errors, and ends with the trainer’s code', async () => {
     using folder = tempFolder();
     const run = new Supervised({ args: ['--dir', join(folder.path, 'run'), '--restarts', '1'], command: trainerCommand('fails', 'bare') });
     const { code, stdout } = await run.ended;
     expect([code, stdout.match(/^start/gm)?.length]).toEqual([9, 2]);
   });
 
-  it('keeps as many checkpoints as it is told to', async () => {
+  it('keeps as many checkpoints as --keep says', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     await new Supervised({
@@ -151,10 +154,11 @@ describe('a run', () => {
     expect((await runProcess('ls', [dir])).stdout.trim().split('\n')).toEqual(['step-40', 'step-50']);
   });
 
-  it('whose grace is too short for a save starts none, says why, and keeps the last good', async () => {
+  it('whose grace is too short for a save starts none, gives the reason, and keeps the last good checkpoint', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
-    // No save but the one that is asked for: one that is being sealed when the notice comes would be finished first.
+    // The only save is the requested one. A save that is being sealed when the notice comes would
+    // be finished first.
     const run = new Supervised({ args: ['--dir', dir, '--every', '1h', '--grace', '300ms'], command: trainerCommand('dies', 'sdk') });
     await run.line(/^ready/);
     run.signal('SIGUSR1');
@@ -166,15 +170,16 @@ describe('a run', () => {
     expect(await goodStep(dir)).toBeGreaterThanOrEqual(5);
   });
 
-  it('goes on training when its folder is taken away, and says so', async () => {
+  it('continues training when its folder disappears, and warns', async () => {
     using folder = tempFolder();
     const [dir, enough] = [join(folder.path, 'run'), join(folder.path, 'enough')];
     const run = new Supervised({ args: ['--dir', dir, '--every', '1h'], command: trainerCommand('dies', 'sdk', { until: enough }) });
     await run.line(/^ready/);
     run.signal('SIGUSR1');
     await run.line(/sealed step/);
-    // Between two saves: what a trainer does that cannot write into the folder it was given is its own matter. And in one step: a folder that is
-    // emptied file by file beside a run that writes into it may never get empty.
+    // The test removes the folder between two saves, because a trainer may fail when it cannot
+    // write into its folder. It uses one rename: emptying a folder file by file beside a writing
+    // run may never end.
     renameSync(dir, join(folder.path, 'taken'));
     run.signal('SIGUSR1');
     await run.line(/error [A-Z_]+: /);
@@ -183,7 +188,7 @@ describe('a run', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/finished \d+/) as string });
   });
 
-  it('lives on when a peer talks nonsense on its socket, which is told once', async () => {
+  it('survives a peer that sends garbage to its socket, and warns once', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const run = new Supervised({ args: ['--dir', dir, '--every', '10steps'], command: trainerCommand('dies', 'sdk') });

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lastGood } from '../../src/checkpoint/store/last-good.ts';
-import { readRun } from '../../src/checkpoint/store/store.ts';
+import { lastGood } from '../../src/store/resume/last-good.ts';
+import { readRun } from '../../src/store/folder/store.ts';
 import { mountTmpfs, whyNoMounts } from '../support/mounts.ts';
 import { ROOT } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
@@ -14,7 +14,9 @@ const NEVER = -1;
 
 const goodStep = async (dir: string): Promise<number | null> => (await lastGood(readRun(dir))).checkpoint?.manifest.step ?? null;
 
-/** A run whose trainer keeps the file of its saves; everything is removed at the end of the scope. */
+/**
+ * A run whose trainer keeps the file of its saves; everything is removed at the end of the scope.
+ */
 function keptRun(memory: Disposable & { readonly path: string } = tempFolder(MEMORY)) {
   const folder = tempFolder();
   const dir = join(folder.path, 'run');
@@ -34,7 +36,7 @@ function keptRun(memory: Disposable & { readonly path: string } = tempFolder(MEM
 }
 
 describe.skipIf(!existsSync(MEMORY))('memory that a rank keeps from save to save', () => {
-  it('is what its saves are made of, the first one too, and is free again when the next one begins', async () => {
+  it('holds all its saves, even the first, and is free again when the next one begins', async () => {
     using run = keptRun();
     const { code, stdout } = await run.start().ended;
     expect([code, stdout.split('\n').at(-1)]).toEqual([0, `finished ${STEPS}`]);
@@ -48,7 +50,7 @@ describe.skipIf(!existsSync(MEMORY))('memory that a rank keeps from save to save
     expect(readdirSync(run.stage)).toEqual([]);
   });
 
-  it.skipIf(whyNoMounts() !== null)('suffices for all saves, where there is no memory for a second one beside it', async () => {
+  it.skipIf(whyNoMounts() !== null)('is enough for all saves when there is no room for a second one', async () => {
     using run = keptRun(mountTmpfs('size=1400k'));
     const { code, stdout } = await run.start().ended;
     expect([code, [...stdout.matchAll(/^writing \d+ (.*) 0$/gm)].map(([, path]) => path?.startsWith(run.stage))]).toEqual([
@@ -58,7 +60,7 @@ describe.skipIf(!existsSync(MEMORY))('memory that a rank keeps from save to save
     expect(await goodStep(run.dir)).toBe(40);
   });
 
-  it('goes with the rank, and what that had handed over is sealed all the same', async () => {
+  it('is freed when the rank leaves, and a save that it handed over is still sealed', async () => {
     using run = keptRun();
     expect((await run.start({ dieAt: 20 }).ended).code).toBe(137);
     expect(await goodStep(run.dir)).toBe(20);
@@ -67,7 +69,7 @@ describe.skipIf(!existsSync(MEMORY))('memory that a rank keeps from save to save
     expect([code, stdout.split(' ')[1]]).toEqual([0, '21']);
   });
 
-  it('is found and freed by the next life when supervisor and trainer died at once', async () => {
+  it('is found and freed by the next attempt if supervisor and trainer died together', async () => {
     using run = keptRun();
     const first = run.start({ steps: 100_000_000 });
     const [, , pid] = (await first.line(/^start /)).split(' ');

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readdirSync, readFileSync } from 'node:fs';
-import { lastGood } from '../../src/checkpoint/store/last-good.ts';
-import { readRun } from '../../src/checkpoint/store/store.ts';
+import { lastGood } from '../../src/store/resume/last-good.ts';
+import { readRun } from '../../src/store/folder/store.ts';
 import { createRng, type Rng } from '../../src/core/rng.ts';
 import { ROOT } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
@@ -31,7 +31,9 @@ const BLOWS: Readonly<Record<string, (run: Supervised, launcher: number) => void
   },
 };
 
-/** The last good step, after a look at what each rank wrote into it: all of the same step, with the sum that belongs to it. */
+/**
+ * The last good step, after checking that every rank's part is of that step and has the right sum.
+ */
 async function checkLastGood(dir: string): Promise<number> {
   const { checkpoint, skipped } = await lastGood(readRun(dir));
   expect(skipped).toEqual([]);
@@ -45,7 +47,7 @@ async function checkLastGood(dir: string): Promise<number> {
   return step;
 }
 
-describe('a run of several ranks that is killed again and again', () => {
+describe('a run of several ranks that is killed repeatedly', () => {
   it(`resumes from a good step every time, and ends with the right numbers (seed ${SEED})`, { timeout: 180_000 }, async () => {
     const rng = createRng(SEED);
     using folder = tempFolder();
@@ -59,8 +61,10 @@ describe('a run of several ranks that is killed again and again', () => {
       await run.line(/^ready/);
       const saves = Math.floor(rng.next() * 3);
       const start = Number((await run.line(/^start 0 /)).split(' ')[2]);
-      // What lay in memory when everything was killed is sealed by the next life, before its trainer starts.
-      if (start !== good + 1) await run.line(new RegExp(`sealed step ${start - 1} .* which an earlier life had left in memory`));
+      // What lay in memory when everything was killed is sealed by the next life, before its
+      // trainer starts.
+      if (start !== good + 1)
+        await run.line(new RegExp(`sealed step ${start - 1} .* which an earlier run of the supervisor left in memory`));
       expect(start).toBeGreaterThan(good);
       const next = (Math.floor((start + EVERY - 1) / EVERY) + saves - 1) * EVERY;
       if (saves > 0 && next > start) await run.line(new RegExp(`sealed step ${next} |finished`));

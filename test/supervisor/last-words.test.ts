@@ -8,7 +8,7 @@ import { Supervised, trainerCommand } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
 describe('the termination message of a run that has no trainer', () => {
-  it('is left at the notice, and again at the end, when it waits for another node', async () => {
+  it('is written at the notice, and again at the end, while the run waits for another node', async () => {
     using folder = tempFolder();
     using words = new LastWords(folder.path);
     const args = ['--dir', join(folder.path, 'run'), '--nodes=2', '--node-rank=1', '--gang=g', '--termination-log', words.path];
@@ -29,7 +29,7 @@ describe('the termination message of a run that has no trainer', () => {
     ]);
   });
 
-  it('tells of a notice that comes while a checkpoint is fetched, and so does the ledger of the attempt that was begun', async () => {
+  it('reports a notice that comes during the fetch of a checkpoint, and so does the ledger of the attempt', async () => {
     using folder = tempFolder();
     using words = new LastWords(folder.path);
     const [dir, url] = [join(folder.path, 'run'), `file://${join(folder.path, 'copies')}`];
@@ -38,7 +38,7 @@ describe('the termination message of a run that has no trainer', () => {
     expect((await runCommand(['seal', '--accept=anything', join(dir, 'step-5')])).code).toBe(0);
     expect((await runCommand(['ship', dir, url])).code).toBe(0);
     rmSync(dir, { recursive: true });
-    // It would take a quarter of an hour.
+    // The fetch would take a quarter of an hour.
     const args = ['--dir', dir, '--ship', url, '--ship-limit', '16KiB/s', '--termination-log', words.path];
     const run = new Supervised({ args, command: ['true'] });
     await run.line(/fetching step 5/);
@@ -51,7 +51,7 @@ describe('the termination message of a run that has no trainer', () => {
     expect(ends).toMatchObject([{ ...told, lostMs: 0 }]);
   });
 
-  it('does not say that nothing is lost of a trainer that never told what it does', async () => {
+  it('does not claim that nothing is lost when the trainer never reported progress', async () => {
     using folder = tempFolder();
     using words = new LastWords(folder.path);
     const dir = join(folder.path, 'run');
@@ -66,7 +66,7 @@ describe('the termination message of a run that has no trainer', () => {
     expect((await runCommand(['log', dir])).stdout).toMatch(/loss unknown/);
   });
 
-  it('says what of a finished run is in no checkpoint', async () => {
+  it('names the steps of a finished run that are in no checkpoint', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const { code, stderr } = await new Supervised({
@@ -76,10 +76,11 @@ describe('the termination message of a run that has no trainer', () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining('finished; nothing is sealed') as string]);
   });
 
-  it('tells of a notice that comes while it waits to start the trainer again', async () => {
+  it('reports a notice that comes while the run waits to restart the trainer', async () => {
     using folder = tempFolder();
     using words = new LastWords(folder.path);
-    // The wait doubles from one life to the next, so that the fourth is long enough for a busy machine.
+    // The wait doubles from one attempt to the next, so the fourth one is long enough for a busy
+    // machine.
     const args = ['--dir', join(folder.path, 'run'), '--restarts=9', '--termination-log', words.path];
     const run = new Supervised({ args, command: ['sh', '-c', 'exit 3'] });
     await run.line(/restarts from the beginning in /, 4);
@@ -99,11 +100,11 @@ describe('the termination message of a run that has no trainer', () => {
     ['a value without its unit', ['--grace', '5'], 64, /^USAGE: option --grace: /],
     ['options that do not go together', ['--on-hang=restart'], 64, /^USAGE: --on-hang=restart needs restarts/],
     ['an option that run does not have', ['--json'], 64, /^USAGE: option --json: run has no result/],
-  ])('tells of %s', async (_, args, exitCode, sentence) => {
+  ])('reports %s', async (_, args, exitCode, sentence) => {
     using folder = tempFolder();
     using words = new LastWords(folder.path);
     const dir = join(folder.path, 'run');
-    // What stands behind the dashes is the trainer's.
+    // The arguments after the dashes belong to the trainer.
     const command = ['true', '--termination-log', join(folder.path, 'elsewhere')];
     const { code } = await new Supervised({ args: ['--dir', dir, '--termination-log', words.path, ...args], command }).ended;
     expect(code).toBe(exitCode);
@@ -112,7 +113,7 @@ describe('the termination message of a run that has no trainer', () => {
     expect(readdirSync(folder.path)).toEqual(['last-words']);
   });
 
-  it('tells why none was started', async () => {
+  it('says why the run started no trainer', async () => {
     using folder = tempFolder();
     using words = new LastWords(folder.path);
     const start = (dir: string, command: string): Promise<{ readonly code: number | null }> =>

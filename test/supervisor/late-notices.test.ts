@@ -5,13 +5,16 @@ import { LastWords } from '../support/last-words.ts';
 import { Supervised, trainerCommand } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
-/** Leaves a process behind that, told to end after the trainer has, tells the supervisor to, and stays until it is killed. */
+/**
+ * Leaves a process behind. This process waits for the SIGTERM after the end of the trainer, sends
+ * SIGTERM to the supervisor, and stays until it is killed.
+ */
 const PASSES_ON = `
   supervisor=$PPID
   (trap 'kill -TERM "$supervisor"' TERM; : > "$1"; while :; do sleep 0.1; done) &
   until [ -e "$1" ]; do sleep 0.02; done`;
 
-/** Says twice that it is finished and fails; from the third life on it waits to be told. */
+/** Reports twice that it is finished, and fails. From the third start on it waits for a signal. */
 const SAYS_AND_FAILS = `
 import signal, sys
 from pathlib import Path
@@ -25,7 +28,7 @@ if before >= 2:
 run.finish()
 sys.exit(9)`;
 
-/** Says that it is finished, and then still has something to do until a file is there. */
+/** Reports that it is finished, and then works until a file exists. */
 const EXPORTS = `
 import sys, time
 from pathlib import Path
@@ -40,7 +43,7 @@ while not Path(sys.argv[1]).exists():
 print("exported", flush=True)`;
 
 describe('a notice that comes when the trainer has finished and still runs', () => {
-  it('asks for no save and tells it nothing: it has the grace to end by itself', async () => {
+  it('asks for no save and sends the trainer no signal: the trainer has the grace to exit', async () => {
     using folder = tempFolder();
     const go = join(folder.path, 'go');
     const run = new Supervised({ args: ['--dir', join(folder.path, 'run'), '--grace', '5m'], command: ['python3', '-c', EXPORTS, go] });
@@ -55,7 +58,7 @@ describe('a notice that comes when the trainer has finished and still runs', () 
 });
 
 describe('a notice that leaves less time than the one before', () => {
-  it('is recorded, told and left with the deadline that it brings', async () => {
+  it('is recorded, logged and reported with its own deadline', async () => {
     using folder = tempFolder();
     using words = new LastWords(folder.path);
     const dir = join(folder.path, 'run');
@@ -64,7 +67,7 @@ describe('a notice that leaves less time than the one before', () => {
     await run.line(/^ready/);
     run.signal('SIGTERM');
     await run.line(/notice: SIGTERM/);
-    // Who presses Ctrl-C twice does not wait.
+    // A second Ctrl-C does not wait.
     run.signal('SIGINT');
     await run.line(/notice: Ctrl-C/);
     await run.pressAgain();
@@ -84,14 +87,14 @@ describe('a notice that leaves less time than the one before', () => {
 });
 
 describe('a notice that comes when the trainer has ended', () => {
-  it.each([0, 9])('changes nothing about its end with %i', async (code) => {
+  it.each([0, 9])('does not change its exit code %i', async (code) => {
     using folder = tempFolder();
     const command = ['sh', '-c', `${PASSES_ON}\nexit ${code}`, 'sh', join(folder.path, 'ready')];
     const run = new Supervised({ args: ['--dir', join(folder.path, 'run')], command });
     expect(await run.ended).toMatchObject({ code, stderr: expect.stringContaining('left behind') as string });
   });
 
-  it('interrupts a run that waits for its restart, and makes no finished one of it, whatever the trainer had said', async () => {
+  it('interrupts a run that waits for its restart, and the run does not count as finished, whatever the trainer reported', async () => {
     using folder = tempFolder();
     const command = ['python3', '-c', SAYS_AND_FAILS, join(folder.path, 'lives')];
     const run = new Supervised({ args: ['--dir', join(folder.path, 'run'), '--restarts', '5'], command });

@@ -6,7 +6,10 @@ import { runCommand } from '../support/run-command.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
-/** Hands over a good save of step 3, and one of step 9 that nobody can seal; then it is finished. */
+/**
+ * Hands over a good save of step 3 and an unsealable one of step 9, then reports that it is
+ * finished.
+ */
 const FINISHES = `
 import os
 import holdfast
@@ -21,7 +24,7 @@ for step in range(10):
                 os.mkfifo(folder / "pipe")
 run.finish()`;
 
-it('a run that is finished and whose last save was lost says so, and what is not saved', async () => {
+it('a finished run whose last save was lost reports this and names the unsaved steps', async () => {
   using folder = tempFolder();
   using words = new LastWords(folder.path);
   const dir = join(folder.path, 'run');

@@ -8,7 +8,9 @@ import { Slots } from '../support/slots.ts';
 import { whyNoNamespace } from '../support/supervised.ts';
 
 const CELLS = cellsOf(['direct', 'shell']);
-/** Most of a run is waiting: for a poll, for a deadline. Only starting takes a processor. */
+/**
+ * Most of the time of a run is waiting for a poll or a deadline. Only the start uses a processor.
+ */
 const STARTING = 3;
 vi.setConfig({ maxConcurrency: 30 });
 
@@ -20,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => writeWhenAsked('own', rows, CELLS));
 
-/** Why this one cannot be run here, or null. */
+/** The reason why this combination cannot run here, or null. */
 function whyNot({ isFirst, manner }: Cell): string | null {
   if (isFirst && whyNoNamespace() !== null) return whyNoNamespace();
   return manner === 'ooms' || manner === 'container' ? noLimit : null;
@@ -40,7 +42,7 @@ describe('a run ends as the contract says', () => {
   }
 });
 
-it('every rule that leaves combinations out of the matrix leaves some out that no other does', () => {
+it('every rule that excludes combinations from the matrix excludes some that no other rule does', () => {
   const all = cellsOf(['direct', 'shell', 'torchrun'], []);
   const needed = LEFT_OUT.filter((rule) => all.some((cell) => LEFT_OUT.every((other) => other.leavesOut(cell) === (other === rule))));
   expect(needed).toEqual(LEFT_OUT);

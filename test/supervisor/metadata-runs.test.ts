@@ -15,8 +15,8 @@ function eventsOf<Kind extends EventKind>(run: string, kind: Kind): readonly Eve
   return readLedger(run).events.flatMap(({ event }) => (event.kind === kind ? [event as EventOf<Kind>] : []));
 }
 
-describe('a run that a metadata service speaks to', () => {
-  it('ends when the machine is reclaimed, with a last save, resumable', async () => {
+describe('a run that watches a metadata service', () => {
+  it('ends when the cloud reclaims the machine, with a last save and a resumable exit code', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const google = new GoogleMetadata();
@@ -30,7 +30,7 @@ describe('a run that a metadata service speaks to', () => {
     expect(eventsOf(dir, 'flush-ended')).toMatchObject([{ outcome: 'made' }]);
   });
 
-  it('saves on an advice and goes on; the advice can be withdrawn; the exit code knows nothing of it', async () => {
+  it('saves on an advice and continues; the cloud can withdraw the advice, and the exit code ignores it', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const google = new GoogleMetadata();
@@ -53,7 +53,7 @@ describe('a run that a metadata service speaks to', () => {
     expect(eventsOf(dir, 'save-started').map(({ reason }) => reason)).toContain('advice');
   });
 
-  it('knows from the service what its node is, which shortens the grace of a bare SIGTERM', async () => {
+  it('learns the kind of its node from the service, which shortens the grace of a bare SIGTERM', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const google = new GoogleMetadata({ 'scheduling/preemptible': 'TRUE', 'attributes/cluster-name': 'c' });
@@ -67,7 +67,7 @@ describe('a run that a metadata service speaks to', () => {
     expect(eventsOf(dir, 'deadline')).toMatchObject([{ graceMs: 15_000 }]);
   });
 
-  it('is neither delayed nor kept by one that never answers', async () => {
+  it('starts and ends on time when the service never answers', async () => {
     using folder = tempFolder();
     await using server = await MetadataServer.start(hang);
     const args = ['--dir', join(folder.path, 'run'), '--metadata', `azure=${server.origin}`];
@@ -79,20 +79,23 @@ describe('a run that a metadata service speaks to', () => {
     [['--metadata=aws=https://x'], 'option --metadata: "https://x" is not the address of a metadata service'],
     [['--hang=5'], 'option --hang: "5" is not auto, off or a time'],
     [['--on-hang=panic'], 'option --on-hang: "panic" is neither report nor restart'],
-    [['--on-hang=restart'], '--on-hang=restart needs restarts, and --restarts is 0'],
+    [['--on-hang=restart'], '--on-hang=restart needs restarts, but --restarts is 0'],
     [['--status=99999'], 'option --status: "99999" is not where a status can be served'],
-  ])('%j is refused before anything is started', async (args, message) => {
+  ])('%j is refused before the trainer starts', async (args, message) => {
     using folder = tempFolder();
     const { code, stderr } = await new Supervised({ args: ['--dir', join(folder.path, 'run'), ...args], command: ['true'] }).ended;
     expect([code, stderr]).toEqual([64, expect.stringContaining(message) as string]);
   });
 });
 
-/** AWS's own mock, or why there is none. */
+/** The first time it is compiled, at a low priority and perhaps behind a build of Kubernetes. */
+const BUILD_TIMEOUT_MS = 20 * 60_000;
+
+/** AWS's own mock, or the reason why it is missing. */
 let mock: string | null = null;
 let whyNoMock = '';
 
-/** The mock with these options, ended with the test. */
+/** Starts the mock with these options, and ends it with the test. */
 class Ec2Mock {
   readonly #child: ChildProcess;
   readonly origin: string;
@@ -103,7 +106,7 @@ class Ec2Mock {
   }
 
   static async start(program: string, ...options: readonly string[]): Promise<Ec2Mock> {
-    // It cannot choose a port itself, and somebody may take the free one first.
+    // The mock cannot choose a port itself, and another process may take the free port first.
     for (let tries = 0; tries < 5; tries++) {
       const port = await freePort();
       const args = [...options, '--imdsv2', '--hostname', '127.0.0.1', '--port', String(port)];
@@ -132,14 +135,14 @@ function answers(url: string): Promise<boolean> {
   });
 }
 
-describe('a run that AWS’s own mock speaks to', () => {
+describe('a run that watches AWS’s own mock', () => {
   beforeAll(async () => {
     const { code, stdout, stderr } = await runProcess(join(ROOT, 'test/supervisor/setup-ec2-mock.sh'), [], { env: process.env });
     mock = code === 0 ? stdout.trim() : null;
     whyNoMock = stderr.trim();
-  });
+  }, BUILD_TIMEOUT_MS);
 
-  it('ends on an interruption notice, by the time that the notice names', async (context) => {
+  it('ends on an interruption notice, before the time in the notice', async (context) => {
     if (mock === null) return context.skip(whyNoMock);
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
@@ -148,7 +151,7 @@ describe('a run that AWS’s own mock speaks to', () => {
     expect(await run.ended).toMatchObject({ code: 143, stderr: expect.stringContaining('notice: Spot reclaim (AWS)') as string });
     const [notice] = eventsOf(dir, 'notice');
     expect(notice).toMatchObject({ cause: 'aws-spot', source: 'metadata', terminating: true, detail: 'instance-action terminate' });
-    // The mock names the second, two minutes after the question.
+    // The mock names the second two minutes after the request.
     const leftMs = (notice?.deadlineMs ?? 0) - (notice?.noticedMs ?? 0);
     expect([leftMs > 60_000, leftMs <= 121_000]).toEqual([true, true]);
     expect(eventsOf(dir, 'attempt-ended')).toMatchObject([{ cause: 'aws-spot', exitCode: 143 }]);
@@ -157,7 +160,7 @@ describe('a run that AWS’s own mock speaks to', () => {
   it.for([
     ['a rebalance recommendation', ['spot', '--mock-delay-sec', '86400'], 'aws-rebalance'],
     ['scheduled maintenance', ['events', '--code', 'instance-reboot', '--state', 'active'], 'aws-maintenance'],
-  ] as const)('takes %s for an advice', async ([, options, cause], context) => {
+  ] as const)('treats %s as advice', async ([, options, cause], context) => {
     if (mock === null) return context.skip(whyNoMock);
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
@@ -173,8 +176,8 @@ describe('a run that AWS’s own mock speaks to', () => {
   });
 });
 
-describe('the token of AWS', () => {
-  it('is asked for before anything else, and without one nothing is', async () => {
+describe('the AWS token', () => {
+  it('is requested first, and without a token there is no other request', async () => {
     using folder = tempFolder();
     const amazon = new AmazonMetadata({ 'instance-life-cycle': 'spot' });
     await using server = await MetadataServer.start(amazon.answer);

@@ -1,18 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import { type SleepOptions, VirtualClock } from '../../src/core/clock.ts';
 import { createRng } from '../../src/core/rng.ts';
-import { DEFAULT_GRACE, type NodeKind } from '../../src/domain/effective-grace.ts';
-import type { Notice } from '../../src/domain/notice.ts';
-import { watchMetadata } from '../../src/supervisor/metadata/watch.ts';
-import { parseMetadataWish } from '../../src/supervisor/metadata/wish.ts';
-import { Notices } from '../../src/supervisor/notices.ts';
-import { Surroundings } from '../../src/supervisor/surroundings.ts';
+import { DEFAULT_GRACE, type NodeKind } from '../../src/domain/grace/effective-grace.ts';
+import type { Notice } from '../../src/domain/grace/notice.ts';
+import { watchMetadata } from '../../src/supervisor/notices/metadata/watch.ts';
+import { parseMetadataWish } from '../../src/supervisor/settings/metadata-wish.ts';
+import { Notices } from '../../src/supervisor/notices/notices.ts';
+import { NodeFacts } from '../../src/supervisor/notices/node-facts.ts';
 import { AmazonMetadata, type Answering, AzureMetadata, GoogleMetadata, hang, MetadataServer } from '../support/metadata-server.ts';
 
-/** How long the services are given for an answer: in real time no test comes near it, so in the test's time it never passes unless it is meant to. */
+/**
+ * How long the services may take to answer. No test takes this long in real time, and the test's
+ * clock passes it only on purpose.
+ */
 const TIME_LIMITS: ReadonlySet<number> = new Set([3000, 63_000, 130_000]);
 
-/** The time of the test, in which only pauses pass: how many wait is how many channels have looked and wait for their next look. */
+/**
+ * The clock of the test, in which only pauses pass. The number of waiting pauses is the number of
+ * channels between two polls.
+ */
 class PauseClock extends VirtualClock {
   override async sleep(ms: number, options: SleepOptions = {}): Promise<void> {
     if (!TIME_LIMITS.has(ms)) return super.sleep(ms, options);
@@ -22,7 +28,7 @@ class PauseClock extends VirtualClock {
   }
 }
 
-/** Real servers and real sockets; only the time between two looks is the test's. */
+/** Real servers and real sockets; only the time between two polls is the test's own. */
 class Watching {
   readonly clock: VirtualClock;
   readonly told: Notice[] = [];
@@ -42,7 +48,7 @@ class Watching {
     const read = parseMetadataWish(wish);
     if (!read.ok || read.value === null) throw new Error(`not a wish: ${wish}`);
     this.ended = watchMetadata(read.value, {
-      notices: new Notices(this.clock, DEFAULT_GRACE, listener, () => new Surroundings().now()),
+      notices: new Notices(this.clock, DEFAULT_GRACE, listener, () => new NodeFacts().now()),
       clock: this.clock,
       rng: createRng(1),
       signal: this.#over.signal,
@@ -56,12 +62,12 @@ class Watching {
     return this.told.map(({ cause }) => cause);
   }
 
-  /** Waits for what must come; the test's own time limit is the bound. */
+  /** Waits for an expected state; the time limit of the test is the bound. */
   async until(isSo: () => boolean): Promise<void> {
     while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** The next look of each of so many channels, when all of them wait for it. */
+  /** Waits until this many channels pause, and starts the next poll of each. */
   async nextLook(channels: number): Promise<void> {
     await this.until(() => this.clock.waiting === channels);
     await this.clock.advance(7000);
@@ -75,13 +81,13 @@ class Watching {
 }
 
 describe('the metadata service of Google Cloud', () => {
-  it('is found by itself, and its long-polls tell of maintenance that is withdrawn, and of the end', async () => {
+  it('is detected, and its long polls report maintenance, its withdrawal, and the end', async () => {
     const google = new GoogleMetadata({ 'scheduling/preemptible': 'TRUE', 'attributes/cluster-name': 'c' });
     await using server = await MetadataServer.start(google.answer);
     await using watching = new Watching(`auto=${server.origin}`);
     await watching.until(() => watching.kinds.length === 1);
     expect([watching.kinds, watching.said]).toEqual([['gke-spot'], ['listens to the metadata service of Google Cloud']]);
-    // After the first answer each channel pauses shortly, and then its question stays open.
+    // After the first answer each channel pauses shortly. Its next request then stays open.
     await watching.until(() => watching.clock.waiting === 2);
     await watching.clock.advance(1000);
     await watching.until(() => google.waiting === 2);
@@ -103,26 +109,26 @@ describe('the metadata service of Google Cloud', () => {
     expect(server.requests.some((request) => /preempted\?wait_for_change=true&timeout_sec=\d+&last_etag=/.test(request))).toBe(true);
   });
 
-  it('a Spot machine that is no node of GKE keeps all of its seconds', async () => {
+  it('a Spot machine outside GKE keeps all of its seconds', async () => {
     await using server = await MetadataServer.start(new GoogleMetadata({ 'scheduling/preemptible': 'TRUE' }).answer);
     await using watching = new Watching(`gcp=${server.origin}`);
     await watching.until(() => watching.kinds.length === 1);
     expect(watching.kinds).toEqual(['gce-spot']);
   });
 
-  it('is not believed without the header that it must answer with', async () => {
+  it('is ignored if its answer lacks the required header', async () => {
     await using server = await MetadataServer.start(() => ({ body: 'TRUE' }));
     await using watching = new Watching(`gcp=${server.origin}`);
     await watching.until(() => watching.warned.length === 1);
     expect([watching.warned[0], watching.told]).toEqual([
-      'the metadata service of Google Cloud gives an answer that is not understood (no header Metadata-Flavor: Google); training goes on, and it is asked again',
+      'the metadata service of Google Cloud gives an answer that is not understood (no header Metadata-Flavor: Google); training continues, and Holdfast asks again',
       [],
     ]);
   });
 });
 
 describe('the metadata service of AWS', () => {
-  it('is asked with a token, renewed before it ends and when it is refused', async () => {
+  it('is asked with a token, which is renewed before it expires and when the service refuses it', async () => {
     const amazon = new AmazonMetadata({ 'instance-life-cycle': 'spot' });
     amazon.ttlSeconds = '10';
     await using server = await MetadataServer.start(amazon.answer);
@@ -161,7 +167,7 @@ describe('the metadata service of AWS', () => {
 });
 
 describe('the metadata service of Azure', () => {
-  it('tells of this machine alone, with the time that it names', async () => {
+  it('reports the events of this machine only, with the time in the event', async () => {
     const azure = new AzureMetadata('Spot');
     azure.events = [{ EventType: 'Preempt', Resources: ['trainer_1'] }];
     await using server = await MetadataServer.start(azure.answer);
@@ -196,34 +202,34 @@ describe('a metadata service that hangs or lies', () => {
       /does not answer \(status 302\)/,
     ],
     ['is out of order', () => ({ status: 503, headers: { 'Metadata-Flavor': 'Google' } }), /does not answer \(status 503\)/],
-  ])('%s: one warning, and it is asked again', async (_, answering, warning) => {
+  ])('%s: one warning, and the next request follows within five seconds', async (_, answering, warning) => {
     await using server = await MetadataServer.start(answering);
     await using watching = new Watching(`gcp=${server.origin}`);
     for (const looks of [1, 2, 3]) {
       await watching.until(() => watching.clock.waiting === 1);
       expect(server.requests).toHaveLength(looks);
-      await watching.clock.advance(20_000 * looks);
+      await watching.clock.advance(5000);
     }
     expect([watching.warned.length, watching.told]).toEqual([1, []]);
     expect(watching.warned[0]).toMatch(warning);
   });
 
-  it('never answers: one warning after a while, and it is asked again', async () => {
+  it('never answers: one warning after a while, and a next request', async () => {
     await using server = await MetadataServer.start(hang);
     await using watching = new Watching(`gcp=${server.origin}`, new VirtualClock());
     for (const looks of [1, 2, 3]) {
       await watching.until(() => server.requests.length === looks);
-      // First the time for the answer passes, then the pause before the next question.
+      // The time limit of the request passes first, then the pause before the next one.
       await watching.clock.advance(3000);
       await watching.until(() => watching.clock.waiting === 1);
-      await watching.clock.advance(20_000 * looks);
+      await watching.clock.advance(2000);
     }
     expect(watching.warned).toEqual([
-      'the metadata service of Google Cloud does not answer (it takes too long); training goes on, and it is asked again',
+      'the metadata service of Google Cloud does not answer (it takes too long); training continues, and Holdfast asks again',
     ]);
   });
 
-  it('garbage in place of a value is told once, and the other channel is heard all the same', async () => {
+  it('garbage in place of a value causes one warning, and the other channel still works', async () => {
     google.set('maintenance-event', '<html>');
     await using server = await MetadataServer.start(google.answer);
     await using watching = new Watching(`gcp=${server.origin}`);
@@ -235,19 +241,38 @@ describe('a metadata service that hangs or lies', () => {
     expect(watching.causes).toEqual(['gcp-preempted']);
   });
 
-  it('where nobody is, nobody is told, and it is asked only a few times', async () => {
-    let origin = '';
-    {
-      await using server = await MetadataServer.start(hang);
-      origin = server.origin;
-    }
-    await using watching = new Watching(`auto=${origin}`);
-    for (const tries of [1, 2, 3]) {
+  it('after a service failed for minutes, its notices are read within five seconds of its return', async () => {
+    let isDown = false;
+    await using server = await MetadataServer.start((...asked) =>
+      isDown ? { status: 503, headers: { 'Metadata-Flavor': 'Google' } } : google.answer(...asked),
+    );
+    google.set('maintenance-event', 'NONE');
+    await using watching = new Watching(`gcp=${server.origin}`);
+    await watching.until(() => watching.clock.waiting === 2);
+    isDown = true;
+    for (let look = 0; look < 40; look++) await watching.nextLook(2);
+    isDown = false;
+    google.set('preempted', 'TRUE');
+    await watching.clock.advance(5000);
+    await watching.until(() => watching.causes.includes('gcp-preempted'));
+  });
+
+  it('without any answer there is one warning, and the polls never stop', async () => {
+    let isThere = false;
+    await using server = await MetadataServer.start((...asked) => (isThere ? google.answer(...asked) : { status: 404, body: '' }));
+    await using watching = new Watching(`auto=${server.origin}`);
+    for (let tries = 0; tries < 12; tries++) {
       await watching.until(() => watching.clock.waiting === 1);
-      // Past this pause, and before the end of the next.
-      await watching.clock.advance(18_000 * tries);
+      await watching.clock.advance(tries < 3 ? 5000 : 60_000);
     }
-    await watching.ended;
-    expect([watching.said, watching.warned]).toEqual([[], []]);
+    expect([watching.said, watching.warned]).toEqual([
+      [expect.stringMatching(/^no metadata service answers .* Holdfast asks again every/)],
+      [],
+    ]);
+    isThere = true;
+    await watching.until(() => watching.clock.waiting === 1);
+    await watching.clock.advance(60_000);
+    await watching.until(() => watching.said.length === 2);
+    expect(watching.said[1]).toBe('listens to the metadata service of Google Cloud');
   });
 });

@@ -6,7 +6,7 @@ import { runCommand } from '../support/run-command.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
-it('a trainer is not started from nothing while its run has checkpoints of which none is good', async () => {
+it('a trainer does not start from nothing if its run has checkpoints and none is good', async () => {
   using folder = tempFolder();
   const [dir, started] = [join(folder.path, 'run'), join(folder.path, 'started')];
   mkdirSync(join(dir, 'step-5'), { recursive: true });
@@ -14,15 +14,15 @@ it('a trainer is not started from nothing while its run has checkpoints of which
   expect((await runCommand(['seal', '--accept=anything', join(dir, 'step-5')])).code).toBe(0);
   truncateSync(join(dir, 'step-5/state'), 3);
   const run = () => new Supervised({ args: ['--dir', dir], command: ['touch', started] }).ended;
-  // Once while it is found bad, once when it lies in quarantine.
-  for (const reason of ['step-5 was not taken', 'none of them is good']) {
+  // Once when `resume` finds it bad, once when it is in quarantine.
+  for (const reason of ['step-5 was not taken', 'has checkpoints, but none is good enough to resume from']) {
     const { code, stderr } = await run();
     expect(code).toBe(65);
     expect(stderr).toContain(reason);
     expect(stderr).toContain('NO_LAST_GOOD');
     expect(existsSync(started)).toBe(false);
   }
-  // Each has ended, as whoever reads the log must know.
+  // Each attempt has ended, and the log must say so.
   const ends = readLedger(dir).events.flatMap(({ event }) => (event.kind === 'attempt-ended' ? [event] : []));
   expect(ends).toMatchObject([
     { end: 'refused', exitCode: 65 },
@@ -33,14 +33,14 @@ it('a trainer is not started from nothing while its run has checkpoints of which
   expect(existsSync(started)).toBe(true);
 });
 
-it('a run whose only checkpoint cannot be judged now may be tried again', async () => {
+it('a run whose only checkpoint cannot be judged now may be retried', async () => {
   using folder = tempFolder();
   const [dir, started] = [join(folder.path, 'run'), join(folder.path, 'started')];
   mkdirSync(join(dir, 'step-5'), { recursive: true });
   writeFileSync(join(dir, 'step-5/state'), 'everything');
   expect((await runCommand(['seal', '--accept=anything', join(dir, 'step-5')])).code).toBe(0);
   const run = () => new Supervised({ args: ['--dir', dir], command: ['touch', started] }).ended;
-  // Somebody writes to it, as far as anyone can see.
+  // A process appears to write to it.
   const writer = openSync(join(dir, 'step-5/state'), 'r+');
   const refused = await run().finally(() => closeSync(writer));
   expect([refused.code, existsSync(started)]).toEqual([75, false]);
@@ -48,7 +48,7 @@ it('a run whose only checkpoint cannot be judged now may be tried again', async 
   expect((await run()).code).toBe(0);
 });
 
-it('a trainer is not started from nothing while its run was rolled back to a step that is not here', async () => {
+it('a trainer does not start from nothing if its run was rolled back to a missing step', async () => {
   using folder = tempFolder();
   const [dir, started] = [join(folder.path, 'run'), join(folder.path, 'started')];
   for (const step of ['step-4', 'step-6']) {

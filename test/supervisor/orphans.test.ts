@@ -9,7 +9,10 @@ import { trainerPid } from '../support/trainer-process.ts';
 
 const RANKS = ['python3', join(ROOT, 'test/support/trainers/ranks.py'), '2', '1000000'];
 
-/** A run in this folder, with all that a killed one leaves behind. */
+/**
+ * Starts a run in this folder whose supervisor is killed, with all the processes that it leaves
+ * behind.
+ */
 function start(folder: string, command: readonly string[], ...args: readonly string[]): Supervised {
   const dir = join(folder, 'run');
   return new Supervised({ args: ['--dir', dir, '--stage=off', '--every=10steps', ...args], command, env: { TMPDIR: folder } });
@@ -25,11 +28,11 @@ async function end(run: Supervised): Promise<void> {
   expect((await run.ended).code).toBe(143);
 }
 
-describe.runIf(process.platform === 'linux')('a trainer that has outlived its supervisor', () => {
-  // What a test that fails has left would be waited for by nobody.
+describe.runIf(process.platform === 'linux')('a trainer that outlived its supervisor', () => {
+  // A failed test leaves processes behind that have no parent to reap them.
   afterEach(() => RUNS.end());
 
-  it('is ended by the next one in its folder, before that starts its own', async () => {
+  it('is ended by the next supervisor in its folder, before this one starts its own trainer', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const first = start(folder.path, trainerCommand('dies', 'sdk'));
@@ -40,31 +43,32 @@ describe.runIf(process.platform === 'linux')('a trainer that has outlived its su
     const second = start(folder.path, trainerCommand('dies', 'sdk'));
     await second.line(/^ready/);
     expect(isAlive(pid)).toBe(false);
-    await second.line(new RegExp(`warning: the trainer of attempt 1 \\(process ${pid}\\) lived on when the supervisor was killed`));
+    await second.line(new RegExp(`warning: the trainer of attempt 1 \\(process ${pid}\\) survived its supervisor, which was killed`));
     const notes = readLedger(dir).events.flatMap(({ attempt, event }) => (event.kind === 'note' ? [[attempt, event.sentence]] : []));
-    expect(notes).toContainEqual([2, expect.stringContaining('lived on when the supervisor was killed')]);
+    expect(notes).toContainEqual([2, expect.stringContaining('survived its supervisor, which was killed')]);
     await end(second);
     await first.ended;
   });
 
-  it('is ended with its ranks, and killed where it does not end within the grace', async () => {
+  it('is ended with its ranks, and killed if it does not end within the grace', async () => {
     using folder = tempFolder();
     const first = start(folder.path, RANKS);
     const ranks = [(await first.line(/^start 0 /)).split(' ')[3], (await first.line(/^start 1 /)).split(' ')[3]].map(Number);
     await kill(first);
-    // They hear nothing any more.
+    // They ignore every signal.
     for (const pid of ranks) process.kill(pid, 'SIGSTOP');
     const second = start(folder.path, RANKS, '--grace=300ms');
-    await second.line(/warning: what had outlived its supervisor did not end within 300ms and was killed/);
+    await second.line(/warning: the leftover trainer did not end within 300ms and was killed/);
     await second.line(/^ready/);
     expect(ranks.filter(isAlive)).toEqual([]);
     await end(second);
     await first.ended;
   });
 
-  it('is not the shell that the next one is started from', async () => {
+  it('is not confused with the shell that starts the next supervisor', async () => {
     using folder = tempFolder();
-    // Its supervisor is the parent of the shell, and is killed by it; the next one has the shell's environment.
+    // Its supervisor is the parent of the shell, and the shell kills it. The next supervisor has
+    // the shell's environment.
     const script = 'kill -9 $PPID; "$0" run --dir "$1" --stage=off -- echo trains; echo "the shell lives, $?"';
     const run = start(folder.path, ['sh', '-c', script, LAUNCHER, join(folder.path, 'run')]);
     const { stdout, stderr } = await run.ended;

@@ -6,7 +6,10 @@ import { readLedger } from '../../src/ledger/reader.ts';
 import { Supervised, trainerCommand } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
-/** In mounts of its own: a small disk on which the kubelet keeps its pods, filled so far, and its /etc/hosts as a pod has it. */
+/**
+ * Runs in mounts of its own: a small disk, filled this far, on which the kubelet keeps its pods,
+ * and an /etc/hosts as a pod has it.
+ */
 const POD = [
   'unshare',
   '--mount',

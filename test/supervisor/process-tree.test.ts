@@ -17,15 +17,15 @@ describe('the exit code of a run', () => {
     ['0 of a trainer that is done', 'exit 0', 0],
     ['the trainer’s own', 'exit 42', 42],
     ['128 + n when signal n killed it', 'kill -9 $$', 137],
-    ['that of a signal it sent itself, without a notice', 'kill -15 $$', 143],
+    ['143 after a SIGTERM that the trainer sent itself, without a notice', 'kill -15 $$', 143],
     ['128 + n also for a signal that Node.js has no name for', 'kill -40 $$', 168],
-    ['that of the last of them, through another program', 'exec sh -c "kill -64 \\$\\$"', 192],
+    ['128 + 64 after the last signal, through another program', 'exec sh -c "kill -64 \\$\\$"', 192],
   ])('is %s', async (_, script, code) => {
     expect((await holdfastRun(['--', 'sh', '-c', script])).code).toBe(code);
   });
 
-  it('is that of such a signal also where workers that the trainer has forked outlive it', async () => {
-    // A worker that runs has let go of the socket; one that was forked this instant may not have yet.
+  it('is 128 + n also if forked workers outlive the trainer', async () => {
+    // A running worker has closed the socket. A worker that was forked just now may still hold it.
     const script = [
       'import os, signal, holdfast',
       'run, (reads, writes) = holdfast.attach(), os.pipe()',
@@ -36,14 +36,14 @@ describe('the exit code of a run', () => {
     expect((await holdfastRun(['--', 'python3', '-c', script.join('\n')])).code).toBe(168);
   });
 
-  it('is the trainer’s own also where few files may be open', async () => {
+  it('is the trainer’s own also with a low limit of open files', async () => {
     using folder = tempFolder();
     const within = ['bash', '-c', 'ulimit -n 90; exec "$@"', 'bash'];
     const run = new Supervised({ args: ['--dir', join(folder.path, 'run')], command: ['sh', '-c', 'exit 42'], within });
     expect((await run.ended).code).toBe(42);
   });
 
-  it('is 0 for a trainer that says it is finished, and 143 for one that exits with 0 because it was told to', async () => {
+  it('is 0 for a trainer that reports that it is finished, and 143 for one that exits with 0 after SIGTERM', async () => {
     using folder = tempFolder();
     const run = new Supervised({ args: ['--dir', join(folder.path, 'run')], command: trainerCommand('dies', 'sdk', { steps: 20 }) });
     expect(await run.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('finished 190') as string });
@@ -63,7 +63,7 @@ describe('a command that cannot be run', () => {
     expect(await runProcess('ls', [dir])).toMatchObject({ code: 2 });
   });
 
-  it('a file that is not executable is told, with the way out', async () => {
+  it('a file that is not executable is an error with a hint', async () => {
     using folder = tempFolder();
     const script = join(folder.path, 'train.py');
     writeFileSync(script, 'print()');
@@ -85,13 +85,13 @@ describe('a command that cannot be run', () => {
     expect(result).toMatchObject({ code: 64, stderr: expect.stringContaining('HOLDFAST_GRACE') as string });
   });
 
-  it('nothing after -- is a usage error', async () => {
+  it('a missing command after -- is a usage error', async () => {
     expect(await holdfastRun([])).toMatchObject({ code: 64, stderr: expect.stringContaining('COMMAND is missing') as string });
   });
 });
 
 describe('the streams of the trainer', () => {
-  it('are the supervisor’s own: input goes in, every last byte comes out', async () => {
+  it('are the supervisor’s own: the trainer reads its input, and every byte of output arrives', async () => {
     using folder = tempFolder();
     const { code, stdout } = await bash(
       `printf 'a b\\n' | ${LAUNCHER} run --dir ${folder.path}/run -- sh -c 'cat; seq 1 100000; printf no-newline' | tail -c 17`,
@@ -99,7 +99,7 @@ describe('the streams of the trainer', () => {
     expect([code, stdout]).toEqual([0, '100000\nno-newline'.slice(-17)]);
   });
 
-  it('stay a terminal where they are one', async () => {
+  it('stay a terminal', async () => {
     using folder = tempFolder();
     const line = `${LAUNCHER} run --dir ${folder.path}/run -- sh -c 'test -t 0 && test -t 1 && test -t 2 && echo three terminals'`;
     const { stdout } = await runProcess('script', ['-qec', line, '/dev/null']);
@@ -114,16 +114,16 @@ describe('the processes of the trainer', () => {
     expect(session).toBe(pid);
   });
 
-  it('that outlive it are ended, also in a session of their own and without their parent', async () => {
+  it('that outlive it are ended, also in another session and without their parent', async () => {
     const daemon = `setsid sh -c 'trap "" TERM; echo $$; while :; do sleep 1000; done'`;
     const { code, stdout, stderr } = await holdfastRun(['--', 'bash', '-c', `exec 3< <(${daemon}); read -r pid <&3; echo "$pid"; exit 7`]);
     expect({ code, stderr }).toEqual({ code: 7, stderr: expect.stringContaining('left behind') as string });
     expect(isAlive(Number(stdout.trim()))).toBe(false);
   });
 
-  it.skipIf(whyNoNamespace() !== null)('that nobody waits for leave no zombies when Holdfast is PID 1', async () => {
+  it.skipIf(whyNoNamespace() !== null)('that lost their parent leave no zombies if Holdfast is PID 1', async () => {
     using folder = tempFolder();
-    // Each of the subshells leaves an orphan behind that ends at once; the file says when all have.
+    // Each subshell leaves an orphan behind that ends at once. The file shows when all have ended.
     const script = `
       for i in $(seq 1 20); do sh -c '(echo x >> "$0") & :' ${folder.path}/ends; done
       until [ "$(wc -l < ${folder.path}/ends)" = 20 ]; do :; done
@@ -138,7 +138,7 @@ describe('the processes of the trainer', () => {
     expect(await run.ended).toMatchObject({ code: 0 });
   });
 
-  it.skipIf(whyNoNamespace() !== null)('pass their exit code through the launcher when Holdfast is PID 1', async () => {
+  it.skipIf(whyNoNamespace() !== null)('pass their exit code through the launcher if Holdfast is PID 1', async () => {
     using folder = tempFolder();
     const codes = [];
     for (const script of ['exit 127', 'exit 42', 'kill -9 $$', 'read -r line && exit "$line"']) {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lastGood } from '../../src/checkpoint/store/last-good.ts';
-import { readRun } from '../../src/checkpoint/store/store.ts';
+import { lastGood } from '../../src/store/resume/last-good.ts';
+import { readRun } from '../../src/store/folder/store.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
 import { ROOT } from '../support/run-process.ts';
 import { Supervised } from '../support/supervised.ts';
@@ -16,7 +16,7 @@ const trainer = (steps: number): string[] => ['python3', RANKS, String(WORLD), S
 const finishedAfter = (steps: number): readonly string[] =>
   Array.from({ length: WORLD }, (_, rank) => `finished ${rank} ${((steps * (steps - 1)) / 2) * (rank + 1)}`);
 
-/** The last good checkpoint, after a look at what each rank wrote into it: all of the same step. */
+/** The last good step, after checking that every rank's part is of the same step. */
 async function goodStep(dir: string): Promise<number> {
   const { checkpoint } = await lastGood(readRun(dir));
   if (checkpoint === null) throw new Error('there is no last good checkpoint');
@@ -36,8 +36,8 @@ const finishedLines = (stdout: string): readonly string[] =>
 
 describe('all ranks of a node under one supervisor', () => {
   it.each([
-    ['at steps that each counts itself', '40steps'],
-    ['at a step that the supervisor chooses ahead of all of them', '300ms'],
+    ['at steps that each rank counts itself', '40steps'],
+    ['at a step that the supervisor chooses ahead of all ranks', '300ms'],
   ])('save together, %s, and make one checkpoint', async (_, every) => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
@@ -51,7 +51,7 @@ describe('all ranks of a node under one supervisor', () => {
     expect(await goodStep(dir)).toBeGreaterThan(0);
   });
 
-  it('flush the same step on SIGTERM, although their launcher dies of it with 1, and resume from it', async () => {
+  it('flush the same step on SIGTERM even if their launcher exits with 1, and resume from it', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const first = new Supervised({ args: ['--dir', dir], command: trainer(1_000_000) });
@@ -66,16 +66,18 @@ describe('all ranks of a node under one supervisor', () => {
     expect(second.stdout).toContain(`start 0 ${step + 1} `);
   });
 
-  it('that are not all attached are told once, with the first save that holds nothing of the others', async () => {
+  it('get one warning at the first save if only some of them have attached', async () => {
     using folder = tempFolder();
     const alone = ['python3', RANKS, '1', '200', '0', String(WORLD)];
     const { code, stderr } = await new Supervised({ args: ['--dir', join(folder.path, 'run'), '--every', '40steps'], command: alone })
       .ended;
     expect(code).toBe(0);
-    expect(stderr.match(/\d of 3 ranks attached.*/g)).toEqual(['1 of 3 ranks attached here: step 40 will hold nothing of the others']);
+    expect(stderr.match(/\d of 3 ranks attached.*/g)).toEqual([
+      '1 of 3 ranks attached here: the save of step 40 will not include the others',
+    ]);
   });
 
-  it('that write the same file are told so, and what is mixed is never sealed: they train on', async () => {
+  it('that write the same file get an error and train on, and the mixed save is not sealed', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const env = { SAME_NAMES: '1' };
@@ -91,7 +93,7 @@ describe('all ranks of a node under one supervisor', () => {
     ]);
   });
 
-  it('train on when one of them cannot write its part of a save: the others outlive that its folder is taken away, and the next save is one', async () => {
+  it('train on when one of them cannot write its part of a save, and the next save is sealed', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const command = ['python3', join(ROOT, 'test/support/trainers/half_save.py'), '50'];
@@ -100,17 +102,18 @@ describe('all ranks of a node under one supervisor', () => {
       code: 0,
       lines: ['failed 20 no space left for this rank', 'finished 0', 'finished 1'],
     });
-    expect(stderr).toContain('step 20 is not saved: its folder was taken away while it was written (FileNotFoundError');
+    expect(stderr).toContain('step 20 is not saved: its folder was removed while it was written (FileNotFoundError');
     const { checkpoint } = await lastGood(readRun(dir));
     expect(checkpoint?.manifest).toMatchObject({ step: 40, worldSize: 2 });
   });
 
-  it('lose no checkpoint when one of them is killed: the others are not left waiting, and all start again', {
+  it('lose no checkpoint when one of them is killed, and all restart without a hang', {
     timeout: 180_000,
   }, async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
-    // Six seconds: it cannot be over before one of them is killed, however long the machine takes for a seal.
+    // Six seconds: it cannot be over before one of them is killed, however long the machine takes
+    // for a seal.
     const steps = 3000;
     const run = new Supervised({ args: ['--dir', dir, '--every', '40steps', '--restarts', '2'], command: trainer(steps) });
     const pid = Number((await run.line(/^start 1 0 /)).split(' ')[3]);

@@ -27,8 +27,8 @@ function sealedBefore(dir: string): number {
   return Math.max(...first.flatMap((event) => (event.kind === 'save-ended' && event.outcome === 'sealed' ? [event.step] : [])));
 }
 
-describe('workers that their launcher starts again in the same life', () => {
-  it('go on from the last save that was sealed, all of them, and not from where the life began', async () => {
+describe('workers that their launcher restarts in the same attempt', () => {
+  it('all resume from the last sealed save, and not from the start of the attempt', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const steps = 400;
@@ -41,7 +41,7 @@ describe('workers that their launcher starts again in the same life', () => {
     expect(start).toBeGreaterThan(40);
   });
 
-  it('are asked for the save that was advised while nobody was there', async () => {
+  it('are asked for the save that was advised while no rank was attached', async () => {
     using folder = tempFolder();
     const [dir, go] = [join(folder.path, 'run'), join(folder.path, 'go')];
     const args = ['--dir', dir, '--every', '1h', '--status', '0'];
@@ -50,7 +50,7 @@ describe('workers that their launcher starts again in the same life', () => {
     await run.line(/^between/);
     await untilNobodyIsThere(origin);
     run.signal('SIGUSR1');
-    await run.line(/nobody is attached who could save now; whoever attaches is asked to/);
+    await run.line(/no rank is attached; the first one to attach will be asked to save/);
     writeFileSync(go, '');
     await run.line(/sealed step \d+ /);
     run.signal('SIGTERM');
@@ -59,7 +59,7 @@ describe('workers that their launcher starts again in the same life', () => {
     expect(saves[0]).toBe('advice');
   });
 
-  it('are not finished because those before them had said so', async () => {
+  it('are not finished just because the workers before them reported it', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const run = new Supervised({ args: ['--dir', dir, '--every', '40steps'], command: ['python3', AGAIN, 'finishes', '1000000'] });

@@ -2,6 +2,8 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeF
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { realClock } from '../../src/core/clock.ts';
+import { openLedger } from '../../src/ledger/writer.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
 import type { EventKind, EventOf } from '../../src/ledger/events.ts';
 import { LAUNCHER, ROOT, runProcess } from '../support/run-process.ts';
@@ -14,7 +16,7 @@ const EXAMPLE = join(ROOT, 'examples/stdlib/train.py');
 const BULKY = join(ROOT, 'test/support/trainers/bulky.py');
 /** Several lives of a trainer, one after the other, on a machine that may be busy. */
 const PATIENT = { timeout: 180_000 };
-/** Long enough that it cannot be over before it is interrupted. */
+/** Long enough that it cannot end before the test interrupts it. */
 const LONG_RUN = ['python3', EXAMPLE, '3000', '0.002'];
 
 const eventsOf = <Kind extends EventKind>(run: string, kind: Kind): readonly EventOf<Kind>[] =>
@@ -33,7 +35,7 @@ describe('a run that ships', PATIENT, () => {
     twin = (await runProcess('python3', LONG_RUN.slice(1), { env })).stdout.trim().split('\n').at(-1) ?? '';
   });
 
-  it('goes on from the copy when its disk is gone, above every attempt that was shipped, and ends like one that was never interrupted', async () => {
+  it('resumes from the copy when its disk is lost, above every shipped attempt, and ends like an uninterrupted run', async () => {
     using folder = tempFolder();
     const [dir, remote] = [join(folder.path, 'run'), join(folder.path, 'copies')];
     const args = ['--dir', dir, '--ship', `file://${remote}`, '--every', '100steps'];
@@ -41,7 +43,7 @@ describe('a run that ships', PATIENT, () => {
     await first.line(/shipped step \d+ /);
     first.signal('SIGTERM');
     expect((await first.ended).code).toBe(143);
-    // What was flushed in the grace was shipped in it too.
+    // The checkpoint flushed within the grace period was shipped within it, too.
     const flushed = eventsOf(dir, 'attempt-ended')[0]?.lastGoodStep ?? -1;
     expect(pointerOf(remote)).toMatchObject({ attempt: 1, step: flushed });
     expect(eventsOf(dir, 'shipped').at(-1)).toMatchObject({ step: flushed, url: `file://${remote}` });
@@ -55,7 +57,7 @@ describe('a run that ships', PATIENT, () => {
     expect((await runCommand(['log', dir])).stdout).toContain(`fetched    step ${flushed} from`);
   });
 
-  it('brings what is newer than the folder it finds, and no number is given twice when a node dies without shipping', async () => {
+  it('fetches a copy newer than its folder, and never reuses an attempt number after a node dies without shipping', async () => {
     using folder = tempFolder();
     const [dir, old, remote] = [join(folder.path, 'run'), join(folder.path, 'old'), join(folder.path, 'copies')];
     const args = ['--dir', dir, '--ship', `file://${remote}`, '--every', '100steps'];
@@ -78,7 +80,7 @@ describe('a run that ships', PATIENT, () => {
     expect(readdirSync(join(remote, '.holdfast/attempt-numbers')).sort()).toEqual(['1.json', '2.json', '3.json', '4.json']);
   });
 
-  it('is told when there is no time left for a copy: it counts for nobody, and the next life of the run finishes it', async () => {
+  it('reports that no time is left for a copy, which does not count until a later attempt finishes it', async () => {
     using folder = tempFolder();
     const [dir, remote] = [join(folder.path, 'run'), join(folder.path, 'copies')];
     // A checkpoint of 2 MiB takes half a minute at this rate.
@@ -102,7 +104,7 @@ describe('a run that ships', PATIENT, () => {
     expect(pointerOf(remote)).toMatchObject({ attempt: 2, step: eventsOf(dir, 'attempt-ended').at(-1)?.lastGoodStep });
   });
 
-  it('that is finished waits until its last checkpoint has arrived', async () => {
+  it('waits at its end until its last checkpoint is shipped', async () => {
     using folder = tempFolder();
     const [dir, remote] = [join(folder.path, 'run'), join(folder.path, 'copies')];
     const args = ['--dir', dir, '--ship', `file://${remote}`, '--ship-limit', '1MiB/s', '--every', '20steps'];
@@ -110,21 +112,21 @@ describe('a run that ships', PATIENT, () => {
     expect(pointerOf(remote)).toMatchObject({ attempt: 1, step: 80 });
   });
 
-  it('gets a copy through, however slowly, although retention lets go of each save as soon as the next is sealed', async () => {
+  it('completes a slow copy, although retention would delete each save once the next is sealed', async () => {
     using folder = tempFolder();
     const [dir, remote] = [join(folder.path, 'run'), join(folder.path, 'copies')];
-    // Two seconds for a copy, and many saves meanwhile.
+    // A copy takes two seconds, and the trainer saves many times meanwhile.
     const args = ['--dir', dir, '--ship', `file://${remote}`, '--ship-limit', '1MiB/s', '--every', '20steps', '--keep', '1'];
     const run = new Supervised({ args, command: ['python3', BULKY, '1000000'] });
     const shipped = Number(/shipped step (\d+)/.exec(await run.line(/shipped step \d+/))?.[1]);
     run.signal('SIGTERM');
     expect((await run.ended).code).toBe(143);
     expect(eventsOf(dir, 'shipped')[0]?.step).toBe(shipped);
-    // It was let go of afterwards: nothing stays pinned.
+    // The shipper released its hold: nothing stays pinned.
     expect(readdirSync(join(dir, '.holdfast/pins'))).toEqual([]);
   });
 
-  it('does not begin under the copies of another run', async () => {
+  it('refuses to start under the copies of another run', async () => {
     using folder = tempFolder();
     const [one, other, remote] = [join(folder.path, 'one'), join(folder.path, 'other'), join(folder.path, 'copies')];
     const short = ['python3', EXAMPLE, '60', '0.002'];
@@ -137,25 +139,25 @@ describe('a run that ships', PATIENT, () => {
   });
 });
 
-describe('a run whose node is gone', PATIENT, () => {
-  /** Checkpoints of the steps 100 and 200, and a copy of each. */
+describe('a run whose node is lost', PATIENT, () => {
+  /** Makes checkpoints of steps 100 and 200, and a copy of each. */
   async function shippedRun(folder: string): Promise<{ dir: string; remote: string; args: string[]; command: string[]; end: string }> {
     const [dir, remote] = [join(folder, 'run'), join(folder, 'copies')];
     const command = ['python3', EXAMPLE, '300', '0.002'];
     const args = ['--dir', dir, '--ship', `file://${remote}`, '--every', '100steps'];
     const { code, stdout } = await new Supervised({ args, command }).ended;
     expect(code).toBe(0);
-    // A copy that was overtaken by the next one was left out.
+    // The run may have skipped a copy that the next one overtook.
     expect((await runProcess(LAUNCHER, ['ship', dir, `file://${remote}`, '--all'])).code).toBe(0);
     return { dir, remote, args, command, end: stdout.split('\n').at(-1) ?? '' };
   }
 
-  it('goes on where somebody has rolled it back to, as soon as any node has started with that', async () => {
+  it('resumes from the target of a rollback, as soon as any node has started with that rollback', async () => {
     using folder = tempFolder();
     const { dir, remote, args, command, end } = await shippedRun(folder.path);
     expect((await runProcess(LAUNCHER, ['rollback', dir, '--to', '100'])).code).toBe(0);
     const before = await trainerPid(dir);
-    // It saves nothing, and is killed without a warning: all it leaves is the decision.
+    // It saves nothing and is killed without warning: it leaves only the rollback.
     const first = new Supervised({ args: [...args.slice(0, -1), '1000000steps'], command: LONG_RUN });
     await first.line(/resuming after step 100/);
     const pid = await trainerPid(dir, before);
@@ -174,20 +176,21 @@ describe('a run whose node is gone', PATIENT, () => {
     expect(pointerOf(remote)).toMatchObject({ attempt: 4, step: 200 });
   });
 
-  it('does not go on from what it was rolled back from where that which counts cannot be brought', async () => {
+  it('refuses to resume from an excluded checkpoint when it cannot fetch the one that counts', async () => {
     using folder = tempFolder();
     const { dir, remote, args, command } = await shippedRun(folder.path);
     const other = join(folder.path, 'other');
     cpSync(dir, other, { recursive: true });
     expect((await runProcess(LAUNCHER, ['rollback', dir, '--to', '100'])).code).toBe(0);
     expect((await runProcess(LAUNCHER, ['ship', dir, `file://${remote}`])).code).toBe(0);
-    // The other node has not heard of it; what counts is not sealed there, and something lies where it would be fetched to.
+    // The other node does not know the rollback. It has no seal of the checkpoint that counts, and
+    // another folder is in its place.
     rmSync(join(other, 'step-100/holdfast.manifest.json'));
     const { code, stdout, stderr } = await new Supervised({ args: ['--dir', other, ...args.slice(2)], command }).ended;
     expect({ code, stdout, stderr }).toEqual({ code: 73, stdout: '', stderr: expect.stringContaining('error NAME_TAKEN') as string });
   });
 
-  it('goes on from an older copy when the newest one is bad, and says why', async () => {
+  it('resumes from an older copy when the newest one is bad, and reports why', async () => {
     using folder = tempFolder();
     const { dir, remote, args, command, end } = await shippedRun(folder.path);
     const bad = join(remote, 'step-200');
@@ -198,16 +201,16 @@ describe('a run whose node is gone', PATIENT, () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 0,
       stdout: `from step 101\n${end}`,
-      stderr: expect.stringMatching(/the copy step-200 at .* is no good and stays there.*CHECKSUM_MISMATCH/) as string,
+      stderr: expect.stringMatching(/the copy step-200 at .* is not good and stays there.*CHECKSUM_MISMATCH/) as string,
     });
     expect(existsSync(join(bad, 'holdfast.manifest.json'))).toBe(true);
-    // What was trained again has a copy of its own beside the bad one, and the pointer names that.
+    // The repeated step has a copy of its own beside the bad one, and the pointer names it.
     expect(pointerOf(remote)).toMatchObject({ step: 200, attempt: 2, name: expect.stringMatching(/^step-200-[0-9a-f]{8}$/) as string });
   });
 });
 
 describe('a store that never answers', () => {
-  it('does not keep a run from ending that is told to before its trainer was started', async () => {
+  it('does not delay the end of a run that is interrupted before its trainer starts', async () => {
     using folder = tempFolder();
     const connected = Promise.withResolvers<void>();
     const server = createServer(() => connected.resolve());
@@ -237,10 +240,10 @@ describe('a store that cannot be reached', () => {
     AWS_REGION: 'us-east-1',
     AWS_MAX_ATTEMPTS: '1',
   };
-  const ship = ['--ship', 's3://checkpoints/run'];
+  const ship = ['--ship', 's3://checkpoints/run', '--remote-patience=5s'];
   const short = ['python3', EXAMPLE, '200', '0.002'];
 
-  it('keeps a run from starting at nothing: nobody knows what lies there', async () => {
+  it('keeps a run from a fresh start, because there may be newer copies', async () => {
     using folder = tempFolder();
     const { code, stdout, stderr } = await new Supervised({ args: ['--dir', join(folder.path, 'run'), ...ship], command: short, env })
       .ended;
@@ -248,14 +251,20 @@ describe('a store that cannot be reached', () => {
     expect(stderr).toContain('error REMOTE_UNAVAILABLE: the trainer was not started: nothing is sealed here');
   });
 
-  it('keeps no run from training that has something to go on from; the trouble is told once', async () => {
+  it('does not keep a run with a checkpoint from training, and is reported once', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const args = ['--dir', dir, '--every', '40steps'];
     expect((await new Supervised({ args, command: ['python3', EXAMPLE, '100', '0.002'] }).ended).code).toBe(0);
+    // As far as this folder knows, another node may have shipped newer copies.
+    const refused = await new Supervised({ args: [...args, ...ship], command: short, env }).ended;
+    expect(refused).toMatchObject({ code: 75, stderr: expect.stringContaining('may have shipped newer checkpoints') as string });
+    const ledger = openLedger(dir, { attempt: 1, node: 'here', clock: realClock, onFailure: () => {} });
+    ledger.append({ kind: 'shipped', step: 80, url: 's3://checkpoints/run', bytes: 1, totalMs: 1 });
+    await ledger.close();
     const { code, stdout, stderr } = await new Supervised({ args: [...args, ...ship], command: short, env }).ended;
     expect({ code, stdout: stdout.split('\n')[0] }).toEqual({ code: 0, stdout: 'from step 81' });
-    expect(stderr).toContain('the run goes on from what is here');
+    expect(stderr).toContain('the run resumes from the local checkpoints');
     expect(stderr.match(/shipping of step \d+ to s3:\/\/checkpoints\/run failed/g)).toHaveLength(1);
     expect(eventsOf(dir, 'ship-failed').length).toBeGreaterThanOrEqual(1);
   });

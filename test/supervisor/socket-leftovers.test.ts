@@ -5,7 +5,7 @@ import { isAlive, Supervised, trainerCommand } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 
 describe.skipIf(process.platform !== 'linux')('the folder of a socket', () => {
-  it('that a killed supervisor has left is removed by the next one, and that of a living one is not', async () => {
+  it('of a killed supervisor is removed by the next one, and the folder of a running supervisor stays', async () => {
     using folder = tempFolder();
     const [temporary, enough] = [join(folder.path, 'tmp'), join(folder.path, 'enough')];
     mkdirSync(temporary);
@@ -26,14 +26,14 @@ describe.skipIf(process.platform !== 'linux')('the folder of a socket', () => {
       const { pid } = killed;
       killed.kill();
       while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve));
-      // What is swept is swept before the trainer can have attached.
+      // The supervisor sweeps before the trainer can attach.
       await start('living');
       const [own, ...others] = readdirSync(temporary);
       expect([own === left, others]).toEqual([false, []]);
       await start('third');
       expect(readdirSync(temporary)).toContain(own);
     } finally {
-      // The trainer of the killed one trains on by itself, until it is told that it is done.
+      // The trainer of the killed supervisor continues training until it reports that it is done.
       writeFileSync(enough, '');
       await Promise.all(started.map(({ ended }) => ended));
     }

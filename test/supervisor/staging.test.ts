@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lastGood } from '../../src/checkpoint/store/last-good.ts';
-import { readRun } from '../../src/checkpoint/store/store.ts';
+import { lastGood } from '../../src/store/resume/last-good.ts';
+import { readRun } from '../../src/store/folder/store.ts';
 import type { EventOf } from '../../src/ledger/events.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
 import { mountTmpfs, whyNoMounts } from '../support/mounts.ts';
@@ -42,8 +42,8 @@ async function trainerPid(run: Supervised): Promise<number> {
   return Number((await run.line(/^start /)).split(' ')[2]);
 }
 
-describe.skipIf(!existsSync(MEMORY))('a save that lands in memory first', () => {
-  it('is copied and sealed behind the trainer, and nothing of it stays in memory', async () => {
+describe.skipIf(!existsSync(MEMORY))('a save that is written to memory first', () => {
+  it('is copied and sealed while the trainer continues, and its memory is freed', async () => {
     using run = heldRun(-1);
     const { code, stdout } = await run.start().ended;
     expect([code, stdout.split('\n').at(-1)]).toEqual([0, `finished ${SUM}`]);
@@ -60,7 +60,7 @@ describe.skipIf(!existsSync(MEMORY))('a save that lands in memory first', () => 
     expect(readdirSync(run.stage)).toEqual([]);
   });
 
-  it('is sealed also when the trainer dies right after its hand-over', async () => {
+  it('is sealed even if the trainer dies right after its hand-over', async () => {
     using run = heldRun();
     const only = run.start();
     const pid = await trainerPid(only);
@@ -75,7 +75,7 @@ describe.skipIf(!existsSync(MEMORY))('a save that lands in memory first', () => 
     expect(readdirSync(run.stage)).toEqual([]);
   });
 
-  it('is adopted by the next life when everything died between its hand-over and its seal', async () => {
+  it('is adopted by the next attempt if all processes died between its hand-over and its seal', async () => {
     using run = heldRun();
     const first = run.start();
     const pid = await trainerPid(first);
@@ -83,19 +83,19 @@ describe.skipIf(!existsSync(MEMORY))('a save that lands in memory first', () => 
     first.signal('SIGSTOP');
     run.openGate();
     await first.line(new RegExp(`^handed ${HELD}`));
-    // It may not come to its next save: what it has handed over is all there is.
+    // The trainer may not reach its next save, so only the save that it handed over counts.
     process.kill(pid, 'SIGKILL');
     first.kill();
     await first.ended;
     expect(await goodStep(run.dir)).toBe(10);
     const { code, stdout, stderr } = await run.start().ended;
-    expect(stderr).toMatch(new RegExp(`sealed step ${HELD} .* which an earlier life had left in memory`));
+    expect(stderr).toMatch(new RegExp(`sealed step ${HELD} .* which an earlier run of the supervisor left in memory`));
     expect([code, stdout.split(' ')[1], stdout.split('\n').at(-1)]).toEqual([0, String(HELD + 1), `finished ${SUM}`]);
     expect(saveEnds(run.dir).filter(({ step, outcome }) => step === HELD && outcome === 'sealed')).toHaveLength(1);
     expect(readdirSync(run.stage)).toEqual([]);
   });
 
-  it('is let go and told as lost when everything died before its hand-over', async () => {
+  it('is freed and reported as lost if all processes died before its hand-over', async () => {
     using run = heldRun();
     const first = run.start();
     const pid = await trainerPid(first);
@@ -105,27 +105,27 @@ describe.skipIf(!existsSync(MEMORY))('a save that lands in memory first', () => 
     await first.ended;
     run.openGate();
     const { code, stdout, stderr } = await run.start().ended;
-    expect(stderr).toMatch(new RegExp(`warning: step ${HELD} was in memory and is lost: whoever wrote it ended before it was handed over`));
+    expect(stderr).toMatch(new RegExp(`warning: step ${HELD} was in memory and is lost: its writer ended before the hand-over`));
     expect([code, stdout.split(' ')[1], stdout.split('\n').at(-1)]).toEqual([0, '11', `finished ${SUM}`]);
     expect(saveEnds(run.dir).filter(({ outcome }) => outcome === 'lost')).toMatchObject([{ step: HELD }]);
     expect(readdirSync(run.stage)).toEqual([]);
   });
 
-  it('is adopted when only the supervisor died: its trainer trains on by itself', async () => {
+  it('is adopted if only the supervisor died while its trainer continues', async () => {
     using run = heldRun();
     const first = run.start();
     await first.line(new RegExp(`^writing ${HELD} ${run.stage}`));
     first.kill();
     run.openGate();
-    // The streams are the trainer's too: they end when it does.
+    // The trainer shares the streams, so they end when it does.
     expect((await first.ended).stdout.split('\n').at(-1)).toBe(`finished ${SUM}`);
     const { code, stdout, stderr } = await run.start().ended;
-    expect(stderr).toMatch(new RegExp(`sealed step ${HELD} .* which an earlier life had left in memory`));
+    expect(stderr).toMatch(new RegExp(`sealed step ${HELD} .* which an earlier run of the supervisor left in memory`));
     expect([code, stdout.split(' ')[1], stdout.split('\n').at(-1)]).toEqual([0, String(HELD + 1), `finished ${SUM}`]);
   });
 
   it.each([[['--stage=off']], [[]]])(
-    'is given up early when it cannot end in time at its speed, and the last good stays (%s)',
+    'is abandoned early if it is too slow for the deadline, and the last good checkpoint stays (%s)',
     async (more) => {
       using run = heldRun();
       const only = run.start(['--grace=20s', ...more]);
@@ -142,7 +142,7 @@ describe.skipIf(!existsSync(MEMORY))('a save that lands in memory first', () => 
     },
   );
 
-  it('and is told as sealed the moment before the notice comes is followed by the flush, although memory is still being freed', async () => {
+  it('that is sealed just before a notice is followed by the flush, even while its memory is being freed', async () => {
     using run = heldRun(-1);
     const args = ['--dir', run.dir, '--every=1h', '--keep=1', '--grace=60s', `--stage=${run.stage}`];
     const only = new Supervised({ args, command: trainerCommand('exits', 'sdk') });
@@ -159,7 +159,7 @@ describe.skipIf(!existsSync(MEMORY))('a save that lands in memory first', () => 
     expect(saveEnds(run.dir).map(({ outcome }) => outcome)).toEqual(['sealed', 'sealed', 'sealed']);
   });
 
-  it('is not where memory is not wanted', async () => {
+  it('is written to the disk when staging is off', async () => {
     using run = heldRun(-1);
     const [dir, file] = [join(run.stage, 'a'), join(run.stage, 'b')];
     const trainer = ['python3', join(ROOT, 'test/support/trainers/staged.py'), '25', '-1', file];
@@ -171,7 +171,7 @@ describe.skipIf(!existsSync(MEMORY))('a save that lands in memory first', () => 
 });
 
 it.skipIf(whyNoMounts() !== null)(
-  'a save goes to the disk at once where memory has no room for it, and the reason is told once',
+  'a save goes straight to the disk if memory has no room for it, and the reason is logged once',
   async () => {
     using folder = tempFolder();
     using memory = mountTmpfs('size=1m');
@@ -179,9 +179,7 @@ it.skipIf(whyNoMounts() !== null)(
     const args = ['--dir', join(folder.path, 'run'), '--every', '10steps', `--stage=${memory.path}`];
     const { code, stdout, stderr } = await new Supervised({ args, command }).ended;
     expect([code, stdout.match(/^writing /gm)?.length, stdout.includes(memory.path)]).toEqual([0, 4, false]);
-    expect(stderr.match(/saves go to the disk at once and not to memory first: a save needs 1\.19 MiB, and 1 MiB are left/g)).toHaveLength(
-      1,
-    );
+    expect(stderr.match(/saves go directly to the disk, not to memory first: a save needs 1\.19 MiB, and 1 MiB are left/g)).toHaveLength(1);
   },
 );
 

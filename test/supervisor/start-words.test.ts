@@ -8,7 +8,7 @@ import { tempFolder } from '../support/temp-folder.ts';
 const end = (dir: string, command: readonly string[], ...args: readonly string[]) =>
   new Supervised({ args: ['--dir', dir, '--every=10steps', ...args], command }).ended;
 
-it('another script in the folder of a run is told whose checkpoint it gets, and goes on; the next one of the same script is not', async () => {
+it('a different script in the folder of a run gets one warning that names the owner of the checkpoint, and continues', async () => {
   using folder = tempFolder();
   const [dir, other] = [join(folder.path, 'run'), join(folder.path, 'other.py')];
   const command = trainerCommand('dies', 'sdk', { steps: 15 });
@@ -18,14 +18,14 @@ it('another script in the folder of a run is told whose checkpoint it gets, and 
   expect(told((await end(dir, command)).stderr)).toBeUndefined();
   expect(told((await end(dir, [python, '-u', script, ...rest], '--grace=20s')).stderr)).toBeUndefined();
   const second = await end(dir, [python, other, ...rest]);
-  const sentence = `attempt 2 in this folder ran ${script}, and this one runs ${other}, from step 10 of that; what is another run needs a folder of its own: --dir=FOLDER`;
+  const sentence = `attempt 2 in this folder ran ${script}, but this one runs ${other} and resumes from step 10 of that run; give a different run its own folder: --dir=FOLDER`;
   expect([second.code, told(second.stderr)]).toEqual([0, sentence]);
   expect(told((await end(dir, [python, other, ...rest])).stderr)).toBeUndefined();
   const notes = readLedger(dir).events.flatMap(({ attempt, event }) => (event.kind === 'note' ? [[attempt, event.sentence]] : []));
   expect(notes).toContainEqual([3, sentence]);
 });
 
-it('how often saves are made is said when somebody has attached who makes them, and not before', async () => {
+it('the save interval is printed when a rank attaches, and not before', async () => {
   using folder = tempFolder();
   const silent = await end(join(folder.path, 'silent'), ['true']);
   expect([silent.code, silent.stderr]).toEqual([0, expect.not.stringContaining('saves every')]);

@@ -4,7 +4,6 @@ import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { METRICS } from '../../src/supervisor/status/metrics.ts';
 import type { Status } from '../../src/supervisor/status/status.ts';
 import { ROOT } from '../support/run-process.ts';
 import { Supervised, trainerCommand } from '../support/supervised.ts';
@@ -29,7 +28,7 @@ async function statusOf(origin: string): Promise<Status> {
   return JSON.parse((await ask(origin, '/status')).body) as Status;
 }
 
-/** Asks until it is so; the time limit of the test is the bound. */
+/** Asks until the condition holds; the time limit of the test is the bound. */
 async function until(origin: string, isSo: (status: Status) => boolean): Promise<Status> {
   for (;;) {
     const status = await statusOf(origin);
@@ -40,13 +39,13 @@ async function until(origin: string, isSo: (status: Status) => boolean): Promise
 const originIn = (line: string): string => /http:\/\/[^/]+/.exec(line)?.[0] ?? '';
 
 describe('the live status', () => {
-  it('tells how far a run is, what is safe, what a flush would take, and how long a notice leaves', async () => {
+  it('shows the progress of a run, its safe step, the time of a flush, and the time that a notice leaves', async () => {
     using folder = tempFolder();
     const args = ['--dir', join(folder.path, 'run'), '--every', '100steps', '--status', '0', '--grace', '5m'];
     const run = new Supervised({ args, command: trainerCommand('ignores', 'sdk') });
     const origin = originIn(await run.line(/status on http/));
     await run.line(/sealed step 200 /);
-    // While it waits for a save before to be sealed nobody can tell whether it hangs.
+    // While it waits for the seal of an earlier save, a hang cannot be detected.
     const status = await until(origin, ({ flush, progress, hang }) => flush !== null && progress?.stepsPerSecond != null && hang !== null);
     expect(status).toMatchObject({
       schema: 'holdfast.status/1',
@@ -63,7 +62,7 @@ describe('the live status', () => {
     const metrics = await ask(origin, '/metrics');
     expect(metrics).toMatchObject({ code: 200, type: 'text/plain; version=0.0.4; charset=utf-8' });
     expect(metrics.body).toMatch(/^holdfast_last_good_step \d+$/m);
-    expect(metrics.body).toMatch(/^holdfast_predicted_flush_seconds\{quantile="0.95"\} [\d.e-]+$/m);
+    expect(metrics.body).toMatch(/^holdfast_predicted_flush_seconds\{percentile="95"\} [\d.e-]+$/m);
     expect(metrics.body).not.toContain('holdfast_notice_seconds_left');
     expect(await ask(origin, '/healthz')).toMatchObject({ code: 200, body: 'ok\n' });
     expect(await ask(origin, '/')).toMatchObject({ code: 404, body: expect.stringContaining('/metrics') as string });
@@ -73,14 +72,14 @@ describe('the live status', () => {
     expect(ending).toMatchObject({ state: 'ending', notice: { cause: 'sigterm', confidence: 'known' } });
     expect(ending.notice?.secondsLeft).toBeGreaterThan(0);
     expect((await ask(origin, '/metrics')).body).toMatch(/^holdfast_notice_seconds_left \d/m);
-    // Who presses Ctrl-C twice does not wait for five minutes.
+    // A second Ctrl-C does not wait for five minutes.
     run.signal('SIGINT');
     await run.line(/notice: Ctrl-C/);
     await run.pressAgain();
     expect((await run.ended).code).toBe(143);
   });
 
-  it('on a port that is taken is given up, which is said, and training goes on', async () => {
+  it('on a port in use is given up with a warning, and training continues', async () => {
     using folder = tempFolder();
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
@@ -97,7 +96,7 @@ describe('the live status', () => {
     }
   });
 
-  it('says 503 to a health check while the trainer hangs', async () => {
+  it('answers a health check with 503 while the trainer hangs', async () => {
     using folder = tempFolder();
     const args = ['--dir', join(folder.path, 'run'), '--status', '127.0.0.1:0', '--hang', '3s', '--grace', '3s'];
     const run = new Supervised({ args, command: trainerCommand('hangs', 'sdk') });
@@ -108,22 +107,16 @@ describe('the live status', () => {
     run.signal('SIGTERM');
     expect((await run.ended).code).toBe(143);
   });
-
-  it('has names of metrics that are valid and differ', () => {
-    const names = METRICS.map(({ name }) => name);
-    expect(new Set(names).size).toBe(names.length);
-    for (const name of names) expect(name).toMatch(/^holdfast_[a-z_]+$/);
-  });
 });
 
-it('a save in the background that the trainer has left behind is sealed, and is not taken for the last one', async () => {
+it('a background save that the trainer left behind is sealed, and does not count as the last save', async () => {
   using folder = tempFolder();
   const [dir, written] = [join(folder.path, 'run'), join(folder.path, 'written')];
   const command = ['python3', join(ROOT, 'test/support/trainers/background_save.py'), written];
   const run = new Supervised({ args: ['--dir', dir, '--every', '3000steps', '--status', '0'], command });
   const origin = originIn(await run.line(/status on http/));
   await run.line(/in the background: 3000/);
-  // A trainer that goes on is known by its progress.
+  // Progress shows that the trainer continues.
   await until(origin, ({ progress }) => (progress?.step ?? 0) > 3000);
   run.signal('SIGTERM');
   await run.line(/flush as a first try/);

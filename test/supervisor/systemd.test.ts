@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { POD_FAILURE_POLICY } from '../../src/domain/exit-contract.ts';
+import { POD_FAILURE_POLICY } from '../../src/domain/exit/exit-contract.ts';
 import { readLedger } from '../../src/ledger/reader.ts';
 import { LAUNCHER, ROOT, runProcess } from '../support/run-process.ts';
 import { Systemd, whyNoSystemd } from '../support/systemd.ts';
@@ -10,12 +10,15 @@ import { tempFolder } from '../support/temp-folder.ts';
 
 const UNIT = readFileSync(join(ROOT, 'examples/systemd/holdfast-run.service'), 'utf8');
 const SERVICE = 'holdfast-run.service';
-/** What every service depends on; here there is nothing behind them. */
+/** Units that every service depends on. Here they are empty. */
 const TARGETS = ['sysinit.target', 'basic.target', 'shutdown.target', 'network-online.target'];
 
 const valueOf = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(UNIT)?.[1] ?? '';
 
-/** The example with the paths and the user of this machine, no time between two starts, and a trainer whose pace is in a file. */
+/**
+ * The example with the paths and the user of this machine, no delay between two starts, and a
+ * trainer that reads its pace from a file.
+ */
 function unitFor(dir: string, python: string): string {
   const trainer = `${python} ${join(ROOT, 'examples/stdlib/train.py')} 600 \${PACE}`;
   return UNIT.replace(/^User=.*\n/m, `Environment=PATH=${process.env['PATH']} PYTHONDONTWRITEBYTECODE=1\nEnvironmentFile=${dir}/pace\n`)
@@ -31,7 +34,7 @@ interface Stage {
   readonly dir: string;
 }
 
-/** Waits for something that comes about elsewhere; what limits it is the time-out of the test. */
+/** Waits for a condition elsewhere; the time limit of the test is the bound. */
 async function until(isSo: () => boolean | Promise<boolean>, { systemd, signal, dir }: Stage): Promise<void> {
   while (!(await isSo())) {
     if (!systemd.isAlive) throw new Error('systemd has ended');
@@ -41,20 +44,20 @@ async function until(isSo: () => boolean | Promise<boolean>, { systemd, signal, 
 }
 
 describe('the unit for systemd', () => {
-  it('lets the supervisor have its grace before it is killed, and knows what its exit codes mean', () => {
+  it('gives the supervisor its grace before the kill, and maps its exit codes', () => {
     const grace = Number(/--grace=(\d+)s/.exec(valueOf('ExecStart'))?.[1]);
     const stop = Number(/^(\d+)s$/.exec(valueOf('TimeoutStopSec'))?.[1]);
     expect(stop).toBeGreaterThan(grace);
     expect(stop).toBeLessThanOrEqual(grace + 10);
     expect([valueOf('SuccessExitStatus'), valueOf('RestartForceExitStatus')]).toEqual(['143', '143']);
-    // What a Job gives up on, and whoever was replaced.
+    // The exit codes after which a Job gives up, and the code of a replaced run.
     const hopeless = /FailJob[^[]*\[([^\]]*)\]/.exec(POD_FAILURE_POLICY)?.[1]?.replaceAll(',', '');
     expect(valueOf('RestartPreventExitStatus')).toBe(`5 ${hopeless}`);
     expect(valueOf('KillMode')).toBe('mixed');
   });
 
   it.skipIf(whyNoSystemd() !== null)(
-    'goes on after an interruption and after a kill, and ends when the run is finished',
+    'resumes after an interruption and after a kill, and ends when the run is finished',
     async ({ signal }) => {
       using folder = tempFolder();
       const dir = folder.path;
@@ -65,7 +68,8 @@ describe('the unit for systemd', () => {
       writeFileSync(join(units, SERVICE), unitFor(dir, python));
       for (const target of TARGETS) writeFileSync(join(units, target), '[Unit]\nDefaultDependencies=no\n');
       writeFileSync(join(units, 'test.target'), `[Unit]\nWants=${SERVICE}\n`);
-      // Half a minute of training: on the slowest machine it is not over before it is interrupted.
+      // Half a minute of training: the interruption comes before the end, even on the slowest
+      // machine.
       writeFileSync(join(dir, 'pace'), 'PACE=0.05\n');
       await using systemd = new Systemd(units, 'test.target');
       const stage = { systemd, signal, dir };

@@ -1,9 +1,25 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lastGood } from '../../src/checkpoint/store/last-good.ts';
-import { readRun } from '../../src/checkpoint/store/store.ts';
+import { lastGood } from '../../src/store/resume/last-good.ts';
+import { readRun } from '../../src/store/folder/store.ts';
+import { listQuarantine } from '../../src/store/resume/quarantine.ts';
+import { LastWords } from '../support/last-words.ts';
+import { runCommand } from '../support/run-command.ts';
 import { ROOT } from '../support/run-process.ts';
+import { stopProcess } from '../support/stop-process.ts';
 import { Supervised } from '../support/supervised.ts';
 import { tempFolder } from '../support/temp-folder.ts';
 import { killHard, trainerPid } from '../support/trainer-process.ts';
@@ -12,7 +28,10 @@ const FRAMEWORK = join(ROOT, 'test/support/trainers/framework.py');
 /** Several lives of a trainer, one after the other, on a machine that may be busy. */
 const PATIENT = { timeout: 180_000 };
 type Saving = 'rotates' | 'keeps' | 'overwrites' | 'folders' | 'deeper';
-/** It saves every ten steps of ten milliseconds; whoever interrupts it does so long before the last. */
+/**
+ * The trainer saves every ten steps of ten milliseconds. Each test interrupts it long before the
+ * last step.
+ */
 const trainer = (dir: string, saving: Saving, steps = 1_000_000): string[] => ['python3', FRAMEWORK, dir, saving, String(steps)];
 
 const goodStep = async (dir: string): Promise<number | null> =>
@@ -40,7 +59,7 @@ const stepIn = (line: string): number => Number(/(?:step|saved|start) (\d+)/.exe
 
 describe('a trainer that saves by itself', PATIENT, () => {
   it.each(['rotates', 'folders'] as const)(
-    'and %s its saves is sealed behind its back, saves once more when it is told to end, and goes on from that',
+    'and %s its saves is sealed while it trains, saves once more on SIGTERM, and resumes from that save',
     async (saving) => {
       using folder = tempFolder();
       const [dir, copies] = [join(folder.path, 'out'), join(folder.path, 'copies')];
@@ -52,9 +71,10 @@ describe('a trainer that saves by itself', PATIENT, () => {
       hold.close();
       await run.line(/sealed step \d+/);
       hold.open();
-      // Its framework keeps one: the sealed one is deleted as soon as the next is there, and not brought back.
+      // Its framework keeps one: the sealed one is deleted as soon as the next is there, and not
+      // brought back.
       expect(await run.line(/was deleted by the trainer/)).toMatch(/nothing is sealed now/);
-      await run.line(/warning: the trainer’s framework keeps one save only.*save_total_limit=2/);
+      await run.line(/warning: the trainer’s framework keeps only one save.*save_total_limit=2/);
       run.signal('SIGTERM');
       const { code, stdout, stderr } = await run.ended;
       const saved = stepIn(stdout.trim().split('\n').at(-1) ?? '');
@@ -72,7 +92,7 @@ describe('a trainer that saves by itself', PATIENT, () => {
     },
   );
 
-  it('is never sealed half-way: killed in the middle of a save, it goes on from the one before', async () => {
+  it('resumes from the save before if it is killed in the middle of a save', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'out');
     mkdirSync(dir);
@@ -95,7 +115,7 @@ describe('a trainer that saves by itself', PATIENT, () => {
     expect([second.code, second.stdout.split('\n')[0]]).toEqual([0, `start ${last}`]);
   });
 
-  it('that writes over its only save and is killed in the middle has nothing left, and that is what is said: nothing is taken for damaged', async () => {
+  it('that is killed while it overwrites its only save starts fresh, and no damage is reported', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'out');
     mkdirSync(dir);
@@ -105,7 +125,7 @@ describe('a trainer that saves by itself', PATIENT, () => {
     hold.close();
     await run.line(/sealed step \d+/);
     hold.open();
-    await run.line(/warning: the trainer’s framework writes its saves over each other/);
+    await run.line(/warning: the trainer’s framework overwrites its own saves/);
     slow.close();
     await run.line(/^half last\.npz/);
     await killAll(run, dir);
@@ -117,7 +137,7 @@ describe('a trainer that saves by itself', PATIENT, () => {
     expect(await goodStep(dir)).toBe(20);
   });
 
-  it('is sealed when the disk is better, although nothing of it has changed since the disk failed', async () => {
+  it('is sealed once a failed disk recovers, even if its save has not changed since', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'out');
     mkdirSync(dir);
@@ -125,7 +145,8 @@ describe('a trainer that saves by itself', PATIENT, () => {
     hold.close();
     const run = new Supervised({ args: ['--watch', dir], command: trainer(dir, 'keeps') });
     await trainerPid(dir);
-    // The folder in which manifests are begun cannot be entered: writing one fails, and reading saves does not.
+    // The folder in which manifests are begun cannot be entered: writing one fails, and reading
+    // saves does not.
     const staging = join(dir, '.holdfast/attempts/1/staging');
     renameSync(staging, `${staging}-aside`);
     symlinkSync('nowhere/deeper', staging);
@@ -134,35 +155,38 @@ describe('a trainer that saves by itself', PATIENT, () => {
     await run.line(/^saved 10$/);
     hold.close();
     await run.line(/error STORE_FAILED: cannot seal .*step-10\.npz/);
-    // In one step: without the folder the run would look like one that another has taken over.
-    symlinkSync('staging-aside', `${staging}-again`);
-    renameSync(`${staging}-again`, staging);
+    // While it is stopped: without the folder the run would look like one that another has taken
+    // over.
+    await stopProcess(run.pid);
+    rmSync(staging);
+    renameSync(`${staging}-aside`, staging);
+    run.signal('SIGCONT');
     await run.line(/sealed step 10 /);
     hold.open();
     run.signal('SIGTERM');
     expect((await run.ended).code).toBe(143);
   });
 
-  it('is sealed by the next start where it was killed before its last save was', async () => {
+  it('has its last save sealed by the next start if it was killed before the seal', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'out');
     const run = new Supervised({ args: ['--watch', dir], command: trainer(dir, 'keeps') });
     await run.line(/^start 0$/);
     // It may be later with its own record than the trainer with its first word.
     await trainerPid(dir);
-    // Nobody watches any more, and the trainer goes on saving.
+    // No process watches any more, and the trainer keeps saving.
     run.signal('SIGSTOP');
     await run.line(/^saved 20$/);
     await killAll(run, dir);
     const second = new Supervised({ args: ['--watch', dir], command: trainer(dir, 'keeps') });
-    // What it was writing when it was killed may have been complete.
+    // The save that was being written at the kill may have been complete.
     expect(stepIn(await second.line(/^start/))).toBeGreaterThanOrEqual(20);
-    await second.line(/sealed step \d+, which an earlier life had left/);
+    await second.line(/sealed step \d+, which an earlier run of the supervisor left/);
     second.signal('SIGTERM');
     expect((await second.ended).code).toBe(143);
   });
 
-  it('deeper than in the folder that is watched is told where, and no folder that only leads there is sealed', async () => {
+  it('below the watched folder gets a warning with the right folder, and no parent folder is sealed', async () => {
     using folder = tempFolder();
     const [dir, deeper] = [join(folder.path, 'out'), join(folder.path, 'out/logs/version_0')];
     const first = await new Supervised({ args: ['--watch', dir], command: trainer(dir, 'deeper', 20) }).ended;
@@ -174,7 +198,7 @@ describe('a trainer that saves by itself', PATIENT, () => {
     expect(await goodStep(deeper)).toBe(30);
   });
 
-  it('is not delayed or stopped by being watched: its saves and deletions all go through', async () => {
+  it('is not delayed or stopped by the watcher, and all its saves and deletions succeed', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'out');
     mkdirSync(dir);
@@ -188,7 +212,72 @@ describe('a trainer that saves by itself', PATIENT, () => {
   });
 });
 
-it('a folder to watch that is not the folder of the run is refused', async () => {
+it('the newest of several saves that are sealed at once is the last good one, and the finished step', PATIENT, async () => {
+  using folder = tempFolder();
+  using words = new LastWords(folder.path);
+  const dir = join(folder.path, 'out');
+  mkdirSync(dir);
+  const hold = gate(dir, 'hold');
+  hold.close();
+  const run = new Supervised({ args: ['--watch', dir, '--termination-log', words.path], command: trainer(dir, 'keeps', 60) });
+  await run.line(/^start 0$/);
+  // Nothing is sealed while the trainer makes all of its saves.
+  await trainerPid(dir);
+  run.signal('SIGSTOP');
+  hold.open();
+  await run.line(/^finished /);
+  run.signal('SIGCONT');
+  const { code, stderr } = await run.ended;
+  expect(code).toBe(0);
+  // The older ones are sealed after the newest.
+  expect(stderr).toMatch(/sealed step 60 [^]*sealed step 10 /);
+  expect(words.take().at(-1)).toMatchObject({ step: 60, lastGoodStep: 60, lostMs: 0 });
+  expect((await runCommand(['log', dir])).stdout).toContain('finished at step 60');
+});
+
+it('a sealed save in which a byte changes while it is watched is quarantined by the next start', PATIENT, async () => {
+  using folder = tempFolder();
+  const dir = join(folder.path, 'out');
+  mkdirSync(dir);
+  const first = new Supervised({ args: ['--watch', dir], command: trainer(dir, 'keeps') });
+  const hold = gate(dir, 'hold');
+  await first.line(/^saved 20$/);
+  hold.close();
+  await first.line(/sealed step 10 /);
+  // It may have been on its way into one more save.
+  const lastSaved = (): number => stepIn(first.printed.split('\n').findLast((line) => line.startsWith('saved')) ?? '');
+  let step = 0;
+  while (step !== lastSaved()) {
+    step = lastSaved();
+    await first.line(new RegExp(`sealed step ${step} `));
+  }
+  const file = openSync(join(dir, `step-${step}.npz`), 'r+');
+  const byte = Buffer.alloc(1);
+  readSync(file, byte, 0, 1, 300);
+  writeSync(file, Buffer.from([(byte[0] ?? 0) ^ 1]), 0, 1, 300);
+  closeSync(file);
+  await first.line(new RegExp(`step-${step}.npz was overwritten by the trainer`));
+  await first.line(/error CHECKPOINT_NOT_GOOD/);
+  await killAll(first, dir);
+  hold.open();
+  const second = await new Supervised({ args: ['--watch', dir], command: trainer(dir, 'keeps', step + 20) }).ended;
+  expect(second).toMatchObject({ code: 0, stderr: expect.stringContaining(`step-${step}.npz was not taken`) as string });
+  expect(listQuarantine(readRun(dir))).toMatchObject([{ name: `step-${step}.npz`, code: 'MANIFEST_CHECKSUM' }]);
+});
+
+it('an export of the weights causes a warning only when there is no checkpoint', PATIENT, async () => {
+  using folder = tempFolder();
+  const warnings = async (name: string, steps: number): Promise<string[]> => {
+    const dir = join(folder.path, name);
+    const { code, stderr } = await new Supervised({ args: ['--watch', dir], command: [...trainer(dir, 'keeps', steps), '--export'] }).ended;
+    expect(code).toBe(0);
+    return stderr.split('\n').filter((line) => line.includes('warning:'));
+  };
+  expect(await warnings('with-checkpoints', 20)).toEqual([]);
+  expect(await warnings('alone', 5)).toEqual([expect.stringContaining('export.npz has no optimizer state')]);
+});
+
+it('a watched folder that is not the run folder is refused', async () => {
   const { code, stderr } = await new Supervised({ args: ['--watch', '/a', '--dir', '/b'], command: ['true'] }).ended;
-  expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringContaining('name two folders') as string });
+  expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringContaining('are different folders') as string });
 });

@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
 import { RUNS } from './marked-processes.ts';
 
-// A set-up file: after the tests of each file, also when they failed, nothing that they have started runs on.
+// A set-up file: ends every process that the tests of a file have started, also after failed tests.
 if (process.platform === 'linux') afterAll(() => RUNS.end());

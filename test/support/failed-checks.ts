@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32c, hex32, maskCrc32c } from '../../src/core/checksums.ts';
-import type { Findings } from '../../src/checkpoint/findings.ts';
+import type { Findings } from '../../src/formats/reading/findings.ts';
 
-/** What the CRC-32C checks of these findings stand for that the files below `root` do not fulfil. */
+/** The CRC-32C checks of these findings that do not match the files below `root`. */
 export function failedChecks(root: string, { checks }: Findings): readonly string[] {
   return checks
     .filter(({ file, offset, length, algorithm, expected }) => {

@@ -1,11 +1,17 @@
 import type { Damaged } from './fault-run.ts';
 
-/** Faults that the files themselves cannot reveal, or not at quick; each with the reason, which docs/fault-matrix.md shows. */
+/**
+ * Faults that the files cannot reveal, or only to `--deep`. Each has its reason, which
+ * docs/proofs/fault-matrix.md shows.
+ */
 interface Exception {
   readonly fixture: RegExp;
   readonly fault: RegExp;
   readonly file?: RegExp;
-  /** What `verify` does instead: tells by `--deep`, warns but keeps the verdict, or says nothing. */
+  /**
+   * What `verify` does instead: it finds the fault only with `--deep`, warns but keeps the verdict,
+   * or reports nothing.
+   */
   readonly instead: 'deep' | 'warning' | 'nothing';
   readonly reason: string;
 }
@@ -15,13 +21,13 @@ const EXCEPTIONS: readonly Exception[] = [
     fixture: /^accelerate/,
     fault: /^larger-world$/,
     instead: 'nothing',
-    reason: 'Accelerate stores no number of processes: one random state more looks like one process more',
+    reason: 'Accelerate does not store the number of processes: one more random state looks like one more process',
   },
   {
     fixture: /^orbax-(?!zarr)/,
     fault: /^junk$/,
     instead: 'nothing',
-    reason: 'an OCDBT data file may hold bytes that no node refers to; readers never look at them',
+    reason: 'an OCDBT data file may hold bytes that no node refers to, and no reader looks at them',
   },
   {
     fixture: /^(hf-trainer|safetensors)/,
@@ -35,21 +41,22 @@ const EXCEPTIONS: readonly Exception[] = [
     fault: /^other-step$/,
     file: /_METADATA$/,
     instead: 'nothing',
-    reason: 'it describes the names and types of the values, which are the same in every step',
+    reason: 'the file describes the names and types of the values, which are the same in every step',
   },
   {
     fixture: /^megatron-dist-integrity$/,
     fault: /^other-step$/,
     file: /(\.distcp|\.metadata|integrity\.json)$/,
     instead: 'deep',
-    reason: 'only the hashes in integrity.json tell the saves apart',
+    reason: 'only the hashes in `integrity.json` tell the saves apart',
   },
   {
     fixture: /^megatron-dist$/,
     fault: /^other-step$/,
     file: /\.metadata$/,
     instead: 'warning',
-    reason: 'it describes where each value lies, which is the same in every step; that it was saved to another folder is told',
+    reason:
+      'the file describes where each value lies, which is the same in every step; the warning says that it was saved to another folder',
   },
   {
     fixture: /^(dcp|lightning-sharded)/,
@@ -70,13 +77,14 @@ const EXCEPTIONS: readonly Exception[] = [
     fault: /^other-step$/,
     file: /(rng_state|exp_avg|exp_avg_sq|\.snapshot_metadata)$/,
     instead: 'nothing',
-    reason: 'a tensor of TorchSnapshot is bare bytes; the manifest counts the steps of the run, which need not be those of the optimizer',
+    reason:
+      'a tensor of TorchSnapshot is bare bytes, and the manifest counts the steps of the run, which may differ from those of the optimizer',
   },
   {
     fixture: /^tf-/,
     fault: /^other-step$/,
     instead: 'deep',
-    reason: 'sizes and shapes are the same in every step; the checksums in the index are not',
+    reason: 'sizes and shapes are the same in every step, but the checksums in the index are not',
   },
   {
     fixture: /^torchsnapshot-2-ranks$/,
@@ -86,7 +94,10 @@ const EXCEPTIONS: readonly Exception[] = [
   },
 ];
 
-/** Why this fault cannot be found as it should be, and what happens instead; null when it must be found. */
+/**
+ * Why this fault cannot be found as usual, and what `verify` does instead; null when it must be
+ * found.
+ */
 export function exceptionFor({ subject, fault, damage }: Damaged): Exception | null {
   const found = EXCEPTIONS.find(
     ({ fixture, fault: name, file }) =>
@@ -95,10 +106,13 @@ export function exceptionFor({ subject, fault, damage }: Damaged): Exception | n
   return found ?? null;
 }
 
-/** Where a fixture has checksums over some of its values: the files (or, in a single file, nothing) in which they cover the damaged bytes. */
+/**
+ * Fixtures with checksums over some of their values, and the files in which these cover the damaged
+ * bytes.
+ */
 const COVERED: readonly (readonly [fixture: RegExp, files: RegExp])[] = [[/^(hf-trainer|accelerate)/, /\.(pt|pth|bin)$/]];
 
-/** True when a checksum stored in the format covers the place, as the format's documentation has it. */
+/** Whether a stored checksum covers the place, by the format's documentation. */
 export function isCovered({ subject, damage }: Damaged): boolean {
   if (subject.fixture.checksums !== 'some') return subject.fixture.checksums === 'all';
   return COVERED.some(([fixture, files]) => fixture.test(subject.fixture.id) && files.test(damage.file));

@@ -3,7 +3,7 @@ import { exceptionFor, isCovered } from './fault-exceptions.ts';
 import { type Answer, answerOf, type Damaged, isFound, verifyAll } from './fault-run.ts';
 import { WHOLE } from './fixtures.ts';
 
-/** A damaged copy, and what both levels of `verify` say about it. */
+/** A damaged copy, and the answers of both levels of `verify`. */
 export interface Answered {
   readonly damaged: Damaged;
   readonly quick: Answer;
@@ -26,7 +26,7 @@ export async function answers(damaged: readonly Damaged[]): Promise<readonly Ans
   }));
 }
 
-/** What is wrong with the answers, with the evidence; nothing when they are as they must be. */
+/** What is wrong with the answers, with the evidence; empty when they are right. */
 export function complaint({ damaged, quick, deep }: Answered): readonly unknown[] {
   const { fault, subject, damage } = damaged;
   const exception = exceptionFor(damaged);
@@ -40,7 +40,7 @@ export function complaint({ damaged, quick, deep }: Answered): readonly unknown[
     mention: () => isFound(quick, subject) || (quick.codes.length > 0 && quick.verdict === deserves.quick),
     tracker: () => quick.codes.some((code) => code.startsWith('TRACKER_')),
     same: () => isSame,
-    // Exceptions are asserted too, so that they leave the list when a reader learns to do better.
+    // Exceptions are asserted too, so that they leave the list when a reader improves.
     'exception: deep': () => !isFound(quick, subject) && isFound(deep, subject),
     'exception: warning': () => isSame && quick.codes.length > 0,
     'exception: nothing': () => isSame && quick.codes.length === 0,

@@ -1,14 +1,14 @@
 import type { Subject } from './faults.ts';
 
-/** The files of one checkpoint by the part they play, as its framework's documentation and source have it. */
+/** The files of a checkpoint by their role, from the framework's documentation and source. */
 export interface Pieces {
-  /** Files without which the save is not all there. */
+  /** Files without which the save is incomplete. */
   readonly shards: readonly string[];
-  /** Small files that describe the rest or say that the save is finished. */
+  /** Small files that describe the others or mark the save as finished. */
   readonly markers: readonly string[];
   /** Files of the run that name its newest checkpoint. */
   readonly trackers: readonly string[];
-  /** A file, and the name it would have had from a rank that this world does not have. */
+  /** A file, and the name it would have had from a rank beyond this world size. */
   readonly leftoverRanks: readonly (readonly [file: string, name: string])[];
 }
 
@@ -65,7 +65,7 @@ const PIECES: Readonly<Record<string, PieceNames>> = {
   keras: { shards: /_0000\d\.weights\.h5$|\/latest\.weights\.h5$/, markers: /(\.weights|training_metadata)\.json$/ },
 };
 
-/** At most this many of one kind: more of the same files tell nothing new. */
+/** At most this many of one kind, because more files of a kind show nothing new. */
 const MAX_OF_A_KIND = 3;
 
 export function piecesOf({ fixture, files, places }: Subject): Pieces {
@@ -75,7 +75,8 @@ export function piecesOf({ fixture, files, places }: Subject): Pieces {
     spread(pattern === undefined ? [] : [...files.keys()].filter((file) => pattern.test(file) && newest.test(file)));
   const [leftover, name = ''] = names.leftover ?? [];
   return {
-    // Content-addressed files and chunks have no telling names: those in which the loader finds values.
+    // Content-addressed files and chunks have no telling names, so take those in which the loader
+    // finds values.
     shards: fixture.format === 'orbax' ? spread(places.map(({ file }) => file)) : matching(names.shards),
     markers: matching(names.markers),
     trackers: names.trackers === undefined ? [] : [...files.keys()].filter((file) => names.trackers?.test(file)),
@@ -83,7 +84,9 @@ export function piecesOf({ fixture, files, places }: Subject): Pieces {
   };
 }
 
-/** In the folder of a run the faults are done to the checkpoint that the framework would resume from. */
+/**
+ * In the folder of a run, the damaged checkpoint is the one that the framework would resume from.
+ */
 function newestOf(id: string): RegExp {
   const newest: Readonly<Record<string, RegExp>> = {
     'hf-trainer-run': /\/checkpoint-6\//,

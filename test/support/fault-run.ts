@@ -1,8 +1,8 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CheckpointReport, Level, PathReport } from '../../src/checkpoint/report.ts';
-import type { Verdict } from '../../src/checkpoint/verdict.ts';
-import { verifyPaths } from '../../src/checkpoint/verify.ts';
+import type { CheckpointReport, Level, PathReport } from '../../src/verify/report.ts';
+import type { Verdict } from '../../src/verify/verdict.ts';
+import { verifyPaths } from '../../src/verify/verify.ts';
 import { type Damage, FAULTS, type Fault, type Subject } from './faults.ts';
 
 /** A damaged copy of a fixture. */
@@ -10,22 +10,25 @@ export interface Damaged {
   readonly subject: Subject;
   readonly fault: Fault;
   readonly damage: Damage;
-  /** What to give to `verify` or to the loader. */
+  /** The path for `verify` or the loader. */
   readonly path: string;
 }
 
-/** What `verify` says about a damaged copy. */
+/** The answer of `verify` about a damaged copy. */
 export interface Answer {
-  /** ABSENT: the checkpoint is not among those that were found. */
+  /** ABSENT: the answer does not list the checkpoint. */
   readonly verdict: Verdict | 'ABSENT';
-  /** Codes of all evidence about it and about the run, notes left out. */
+  /** The codes of all evidence about it and its run, without notes. */
   readonly codes: readonly string[];
-  /** True when something is still offered to a run, in place of the damaged checkpoint, that was not there before. */
+  /** Whether the answer offers another checkpoint that was not there before. */
   readonly hasImpostor: boolean;
   readonly report: PathReport;
 }
 
-/** Every fault in every way it can be done to the subject, each on a copy of its own below `scratch`. */
+/**
+ * Applies every fault to the subject in every possible way, each to a separate copy below
+ * `scratch`.
+ */
 export function damageAll(subject: Subject, folder: string, scratch: string): readonly Damaged[] {
   return FAULTS.flatMap((fault) =>
     fault.damages(subject).map((damage, index) => {
@@ -42,7 +45,9 @@ export async function verifyAll(paths: readonly string[], level: Level): Promise
   return report.paths;
 }
 
-/** The answer about the checkpoint that the framework would resume from, which is the one that was damaged. */
+/**
+ * The answer about the damaged checkpoint, which is the one that the framework would resume from.
+ */
 export function answerOf(report: PathReport, whole: PathReport): Answer {
   const below = (from: PathReport, { path }: CheckpointReport) => path.slice(from.path.length);
   const [newest] = whole.checkpoints;
@@ -63,7 +68,10 @@ function isGood(verdict: Verdict): boolean {
   return verdict === 'RESUMABLE' || verdict === 'UNCHECKED';
 }
 
-/** True when the answer tells that something is wrong. Weights alone are nothing new where there never was anything else. */
+/**
+ * Whether the answer shows that something is wrong. If a checkpoint has only weights, WEIGHTS_ONLY
+ * shows nothing.
+ */
 export function isFound({ verdict, hasImpostor }: Answer, { fixture }: Subject): boolean {
   if (hasImpostor) return false;
   if (verdict === 'ABSENT') return true;

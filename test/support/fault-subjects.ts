@@ -7,7 +7,7 @@ const PLACES = join(import.meta.dirname, '..', 'fixtures', 'tensor-places.json')
 
 const OTHER = join(import.meta.dirname, '..', 'fixtures', 'other-step');
 
-/** Every committed fixture with what faults need to know of it. */
+/** Every committed fixture, with the facts that faults need. */
 export function readSubjects(): readonly Subject[] {
   const places = JSON.parse(readFileSync(PLACES, 'utf8')) as Readonly<Record<string, readonly Place[]>>;
   return readFixtures().map((fixture) => subjectOf(fixture, places[fixture.id] ?? []));
@@ -31,7 +31,9 @@ function otherSave(id: string): ReadonlyMap<string, string> | null {
   return existsSync(folder) ? new Map([...filesBelow(folder).keys()].map((file) => [file, join(folder, file)])) : null;
 }
 
-/** Runs with several checkpoints: the piece of the newest, and the piece of an older one that has its place there. */
+/**
+ * For runs with several checkpoints: each piece of the newest, with the same piece of an older one.
+ */
 function otherStepInRun(id: string, folder: string): ReadonlyMap<string, string> | null {
   const renames: Readonly<Record<string, readonly [RegExp, string]>> = {
     'hf-trainer-run': [/\/checkpoint-6\//, '/checkpoint-4/'],

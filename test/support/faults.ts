@@ -3,26 +3,29 @@ import { basename, dirname, join } from 'node:path';
 import { type Fixture, WHOLE } from './fixtures.ts';
 import { type Pieces, piecesOf, spread } from './fault-pieces.ts';
 
-/** A run of bytes that belongs to a tensor, found by the real loader (test/frameworks/tensor_places.py), not by our readers. */
+/**
+ * Bytes of a tensor, found by the real loader (test/frameworks/tensor_places.py) and not by our
+ * readers.
+ */
 export interface Place {
-  /** Below the fixture's folder, as all files here. */
+  /** Relative to the fixture's folder, like all files here. */
   readonly file: string;
   readonly offset: number;
   readonly length: number;
 }
 
-/** What a fault is done to. */
+/** A fixture that faults are applied to. */
 export interface Subject {
   readonly fixture: Fixture;
   /** Every file of the fixture, with its size. */
   readonly files: ReadonlyMap<string, number>;
-  /** Longest first, one for each file that holds values the loader reads. */
+  /** Longest first, one for each file with values that the loader reads. */
   readonly places: readonly Place[];
-  /** Another save of the same run, a few steps later: file of this one to file of that one. */
+  /** A later save of the same run: each file here, with its counterpart there. */
   readonly other: ReadonlyMap<string, string> | null;
 }
 
-/** One way to do a fault to one subject. */
+/** One way to apply a fault to a subject. */
 export interface Damage {
   /** The file that is damaged. */
   readonly file: string;
@@ -45,16 +48,19 @@ export interface Fault {
   readonly title: string;
   readonly kind: FaultKind;
   readonly group: 'bytes' | 'payload' | 'pieces';
-  /** Every way to do it to this subject; none when it makes no sense there. */
+  /** Every way to apply the fault to this subject; empty when it makes no sense there. */
   readonly damages: (subject: Subject) => readonly Damage[];
 }
 
-/** Below this a file system may keep a file inside its inode, and `verify` does not count blocks. */
+/**
+ * A file system may keep a smaller file inside its inode, and `verify` does not count blocks below
+ * this size.
+ */
 const MIN_SPARSE_BYTES = 64 * 1024;
 
 const SIZE_FAULTS: readonly Fault[] = [
   bytesFault('cut-half', 'cut in half', (path, size) => truncateSync(path, Math.floor(size / 2))),
-  // Of small files a quarter, so that there is still something left.
+  // A quarter of a small file, so that some bytes remain.
   bytesFault('cut-4k', '−4 KiB', (path, size) => truncateSync(path, size - Math.min(4096, Math.ceil(size / 4)))),
   bytesFault('cut-1', '−1 byte', (path, size) => truncateSync(path, size - 1)),
   bytesFault('all-zero', 'right size, all zero', (path, size) => writeFileSync(path, Buffer.alloc(size))),
@@ -68,7 +74,7 @@ const PAYLOAD_FAULTS: readonly Fault[] = [
     const middle = offset + Math.floor(length / 2);
     bytes[middle] = (bytes[middle] ?? 0) ^ 1;
   }),
-  // Of small tensors the middle half.
+  // The middle half of a small tensor.
   payloadFault('zeroed', '64 KiB zeroed', (bytes, { offset, length }) => {
     const count = Math.min(64 * 1024, Math.ceil(length / 2));
     const start = offset + Math.floor((length - count) / 2);
@@ -134,7 +140,7 @@ function empty(path: string): void {
   truncateSync(path, 0);
 }
 
-/** Done to the file that holds the longest run of tensor bytes. */
+/** Applied to the file with the longest run of tensor bytes. */
 function bytesFault(id: string, title: string, apply: (path: string, size: number) => void): Fault {
   return {
     id,

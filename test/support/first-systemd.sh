@@ -1,6 +1,7 @@
 #!/bin/sh
-# Becomes systemd as the first process of namespaces of its own, with the units of a folder and nothing else, in a control group of its own that
-# it is told the name of. Called by `unshare --mount --pid --uts --fork --mount-proc`.
+# Becomes systemd as the first process of namespaces of its own, with the units of a folder and
+# nothing else, in a control group of its own that it is told the name of. Called by `unshare
+# --mount --pid --uts --fork --mount-proc`.
 #   first-systemd.sh UNITS GROUP TARGET
 set -eu
 units=$1 group=$2 target=$3

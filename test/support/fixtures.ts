@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Verdict } from '../../src/checkpoint/verdict.ts';
+import type { Verdict } from '../../src/verify/verdict.ts';
 
 /** What a maker says about a whole checkpoint that it wrote with the real framework. */
 export interface Fixture {

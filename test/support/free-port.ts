@@ -2,7 +2,10 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below what Linux and macOS give to whoever asks for any port, so that nobody is given it before it is used; and above what services have. */
+/**
+ * Below the ports that Linux and macOS hand out for port 0, so that no other process gets it before
+ * it is used; and above the ports of services.
+ */
 const [FIRST, LAST] = [12_000, 32_000];
 
 /** A port of the loopback interface for a program that cannot choose one itself. */

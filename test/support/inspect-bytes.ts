@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
-import type { Check } from '../../src/checkpoint/deep/check.ts';
-import { Findings } from '../../src/checkpoint/findings.ts';
-import type { FileFormat } from '../../src/checkpoint/formats/format.ts';
-import { probe } from '../../src/checkpoint/formats/probe.ts';
-import { memorySource } from '../../src/checkpoint/source/byte-source.ts';
+import type { Check } from '../../src/bytes/hashing/check.ts';
+import { Findings } from '../../src/formats/reading/findings.ts';
+import type { FileFormat } from '../../src/formats/reading/format.ts';
+import { probe } from '../../src/formats/recognise.ts';
+import { memorySource } from '../../src/bytes/source/byte-source.ts';
 import { crc32, hex32 } from '../../src/core/checksums.ts';
 import { WHOLE } from './fixtures.ts';
 
@@ -13,7 +13,7 @@ export interface Inspected {
   readonly recognised: boolean;
   readonly findings: Findings;
   readonly codes: readonly string[];
-  /** What of the CRC-32 checksums does not match the bytes. */
+  /** The CRC-32 checksums that do not match the bytes. */
   readonly failed: readonly string[];
 }
 
@@ -37,7 +37,7 @@ function holds({ offset, length, encoding, decodedLength, expected }: Check, byt
   }
 }
 
-/** A file of a whole fixture, as a copy that may be changed. */
+/** A file of an intact fixture, as a copy that the test may change. */
 export function fixtureBytes(id: string, file: string): Buffer {
   return readFileSync(join(WHOLE, id, 'data', file));
 }

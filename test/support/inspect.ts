@@ -1,10 +1,13 @@
-import { probe } from '../../src/checkpoint/formats/probe.ts';
-import type { MemberFindings } from '../../src/checkpoint/formats/format.ts';
-import { FILE_SET_FORMATS } from '../../src/checkpoint/formats/table.ts';
-import { Findings } from '../../src/checkpoint/findings.ts';
-import { openTree } from '../../src/checkpoint/source/tree.ts';
+import { probe } from '../../src/formats/recognise.ts';
+import type { MemberFindings } from '../../src/formats/reading/format.ts';
+import { FILE_SET_FORMATS } from '../../src/formats/table.ts';
+import { Findings } from '../../src/formats/reading/findings.ts';
+import { openTree } from '../../src/bytes/source/tree.ts';
 
-/** Runs the readers of the table over a path, without the engine around them: a directory format, a file set, or a single file. */
+/**
+ * Runs the format readers over a path without the engine: a directory format, a file set, or a
+ * single file.
+ */
 export function inspectPath(path: string): MemberFindings {
   const { tree, file } = openTree(path);
   try {

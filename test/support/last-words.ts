@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseTerminationMessage, type TerminationMessage } from '../../src/domain/termination-message.ts';
+import { parseTerminationMessage, type TerminationMessage } from '../../src/domain/exit/termination-message.ts';
 
-/** A place for termination messages that keeps every one of them, also those that a later one replaces: a pipe with both ends open. */
+/** Keeps every termination message, also replaced ones: a pipe with both ends open. */
 export class LastWords implements Disposable {
   readonly path: string;
   readonly #file: number;
@@ -14,7 +14,7 @@ export class LastWords implements Disposable {
     this.#file = openSync(this.path, constants.O_RDWR | constants.O_NONBLOCK);
   }
 
-  /** What was left since the last look. */
+  /** The messages since the last call. */
   take(): TerminationMessage[] {
     const buffer = Buffer.alloc(64 * 1024);
     const text = buffer.toString('utf8', 0, readSync(this.#file, buffer));

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { PickleWriter } from './pickle-writer.ts';
 import { writeZip } from './zip-writer.ts';
 
-/** A distributed checkpoint to be made: every tensor is cut along its first dimension into one chunk for each rank. */
+/**
+ * The shape of a distributed checkpoint. Each tensor is cut along its first dimension into one
+ * chunk per rank.
+ */
 export interface DcpShape {
   readonly ranks: number;
   readonly tensors: number;
@@ -15,7 +18,10 @@ export interface DcpShape {
 
 const METADATA = 'torch.distributed.checkpoint.metadata';
 
-/** Writes shards and metadata as `torch.distributed.checkpoint` lays them out: half of the tensors are weights, half optimizer state. */
+/**
+ * Writes shards and metadata as `torch.distributed.checkpoint` lays them out: half of the tensors
+ * are weights, half optimizer state.
+ */
 export function writeDcp(folder: string, shape: DcpShape): void {
   const slice = torchSlice(shape.elements ?? 16);
   mkdirSync(folder, { recursive: true });

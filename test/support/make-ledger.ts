@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { VirtualClock } from '../../src/core/clock.ts';
-import { decideFlush } from '../../src/domain/flush-decision.ts';
-import { effectiveDeadline } from '../../src/domain/effective-grace.ts';
-import { makeNotice, type Notice } from '../../src/domain/notice.ts';
+import { decideFlush } from '../../src/domain/grace/flush-decision.ts';
+import { effectiveDeadline } from '../../src/domain/grace/effective-grace.ts';
+import { makeNotice, type Notice } from '../../src/domain/grace/notice.ts';
 import type { LedgerEvent } from '../../src/ledger/events.ts';
 import { type LedgerWriter, openLedger } from '../../src/ledger/writer.ts';
 
@@ -12,7 +12,10 @@ const MINUTE = 60 * SECOND;
 const STEP_MS = 500;
 const GIB = 2 ** 30;
 
-/** Writes the ledger of a run as it looks after a rough morning: a Spot reclaim that was flushed, a crash, an eviction, and a run that goes on. */
+/**
+ * Writes the ledger of an eventful run: a Spot reclaim with a flush, a crash, an eviction, and an
+ * attempt that still runs.
+ */
 export async function makeLedger(run: string, start = Date.UTC(2026, 10, 15, 9, 0, 0)): Promise<void> {
   mkdirSync(join(run, '.holdfast'), { recursive: true });
   const clock = new VirtualClock(start);
@@ -100,7 +103,7 @@ class Story {
     );
   }
 
-  /** The first node tells what concerns the run; what concerns every node all tell. */
+  /** The first node records events of the run; every node records events that concern all. */
   tell(event: LedgerEvent, isEverywhere = false): void {
     for (const ledger of isEverywhere ? this.#ledgers : this.#ledgers.slice(0, 1)) ledger.append(event);
   }

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 
 const TRAINER = join(import.meta.dirname, '../fixtures/whole/hf-trainer/data/checkpoint-4');
 
-/** Writes `count` small shards and their index; beside them, where wanted, the three files that a real Trainer resumes from. */
+/**
+ * Writes `count` small shards and their index. On request it adds the three files from which a real
+ * Trainer resumes.
+ */
 export function writeShardedSafetensors(folder: string, count: number, { withOptimizer = false } = {}): void {
   const weightMap: Record<string, string> = {};
   const shard = String(count).padStart(5, '0');
@@ -19,7 +22,7 @@ export function writeShardedSafetensors(folder: string, count: number, { withOpt
   for (const name of ['optimizer.pt', 'scheduler.pt', 'rng_state.pth']) copyFileSync(join(TRAINER, name), join(folder, name));
 }
 
-/** A file with float32 tensors of the given lengths. */
+/** A file with float32 tensors of these lengths. */
 export function safetensorsFile(tensors: Readonly<Record<string, number>>): Buffer {
   let end = 0;
   const header: Record<string, unknown> = {};

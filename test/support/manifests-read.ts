@@ -1,7 +1,7 @@
-import { type DurableFs, realFs } from '../../src/checkpoint/store/durable-fs.ts';
-import { MANIFEST_NAME } from '../../src/checkpoint/store/layout.ts';
+import { type DurableFs, realFs } from '../../src/store/disk/durable-fs.ts';
+import { MANIFEST_NAME } from '../../src/seal/names.ts';
 
-/** The real file system, and which manifests were read through it. */
+/** The real file system, and a record of the manifests that were read through it. */
 export function manifestsRead(): { readonly fs: DurableFs; readonly read: readonly string[] } {
   const read: string[] = [];
   const readFile = (path: string): Buffer => {

@@ -1,17 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A variable in the environment of a process, and so of everything that it starts, at any remove and in any session. */
-export class ProcessMark {
-  readonly env: Readonly<Record<string, string>> = { HOLDFAST_TEST_MARK: randomUUID() };
+/** The mark of the whole gate (`.ci/run`), by which it ends the leftovers of a killed suite. */
+const GATE = process.env['HOLDFAST_GATE'] ?? '';
 
-  /** Kills everything that carries it; how many that were. */
+/** A variable in a process's environment, and so in all its descendants, in every session. */
+export class ProcessMark {
+  readonly env: Readonly<Record<string, string>> = { HOLDFAST_TEST_MARK: `${randomUUID()}${GATE}` };
+
+  /** Kills all marked processes and returns how many there were. */
   kill(): number {
     const mark = Object.entries(this.env)[0]?.join('=') ?? '';
     return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && killIfMarked(Number(name), mark)).length;
   }
 
-  /** The same, until there is none: what is killed may have been starting another. */
+  /**
+   * Repeats the kill until no process is left, because a killed one may just have started another.
+   */
   async end(): Promise<void> {
     while (this.kill() > 0) await new Promise((resolve) => setImmediate(resolve));
   }
@@ -22,10 +27,10 @@ function killIfMarked(pid: number, mark: string): boolean {
     const isMarked = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(mark);
     return isMarked && pid !== process.pid && process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended by itself, or is not ours to look at.
+    // The process has ended, or belongs to another user.
     return false;
   }
 }
 
-/** Of every run that the tests of one file start; what a test that failed has left running is ended by it. */
+/** The mark of every run that the tests of a file start; it also ends the runs of failed tests. */
 export const RUNS = new ProcessMark();

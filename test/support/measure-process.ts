@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 export interface MeasuredRun {
   readonly code: number | null;
   readonly seconds: number;
-  /** The most memory it held, as far as a look every few milliseconds tells. */
+  /** The most memory it held, sampled every few milliseconds. */
   readonly peakBytes: number;
   /** The same without pages of files, which belong to the page cache. */
   readonly peakOwnBytes: number;
@@ -13,7 +13,10 @@ export interface MeasuredRun {
   readonly stderr: string;
 }
 
-/** Runs a command to its end and measures it; after `mostSeconds` it is ended, and has no exit code. */
+/**
+ * Runs a command until it ends and measures it. After `mostSeconds` the command is killed and has
+ * no exit code.
+ */
 export function measureProcess(command: readonly string[], mostSeconds = Number.POSITIVE_INFINITY): Promise<MeasuredRun> {
   const [program = '', ...args] = command;
   return new Promise((resolve, reject) => {

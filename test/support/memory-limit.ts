@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isCode } from '../../src/checkpoint/store/store-error.ts';
+import { isCode } from '../../src/store/disk/store-error.ts';
 import { killHard } from './trainer-process.ts';
 
 const MOUNT = '/sys/fs/cgroup';
-/** How the two versions of control groups name the same things. */
+/** The names of the same files in the two versions of control groups. */
 const SECOND = { root: MOUNT, limit: 'memory.max', swap: 'memory.swap.max', kills: 'memory.events' };
 const FIRST = {
   root: join(MOUNT, 'memory'),
@@ -28,7 +28,10 @@ export async function whyNoMemoryLimit(): Promise<string | null> {
   }
 }
 
-/** A control group of the test's own: what is in it and grows beyond the limit is killed by the kernel. `await using limit = new MemoryLimit(…)`. */
+/**
+ * A private control group. The kernel kills processes in it that grow beyond the limit. `await
+ * using limit = new MemoryLimit(…)`.
+ */
 export class MemoryLimit {
   readonly path: string;
 
@@ -38,16 +41,16 @@ export class MemoryLimit {
     this.path = join(root, `holdfast-test-${randomUUID()}`);
     mkdirSync(this.path);
     writeFileSync(join(this.path, limit), String(bytes));
-    // What does not fit must not go to a disk instead.
+    // Without swap, memory above the limit cannot go to a disk.
     if (existsSync(join(this.path, swap))) writeFileSync(join(this.path, swap), root === MOUNT ? '0' : String(bytes));
   }
 
-  /** How many processes the kernel has killed in it for want of memory. */
+  /** How many of its processes the kernel has killed for lack of memory. */
   get kills(): number {
     return Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(this.path, version().kills), 'latin1'))?.[1] ?? 0);
   }
 
-  /** What is still in it is killed. */
+  /** Kills the processes that are still in it. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (;;) {
       for (const pid of readFileSync(join(this.path, 'cgroup.procs'), 'latin1').split('\n').filter(Boolean)) killHard(Number(pid));

@@ -5,7 +5,7 @@ export interface MemoryStream extends TextStream {
   text(): string;
 }
 
-/** A stream that keeps what is written: the terminal or pipe of a test. */
+/** A stream that keeps everything written: the terminal or pipe of a test. */
 export function memoryStream(facts: Pick<TextStream, 'isTTY' | 'columns'> = {}): MemoryStream {
   let written = '';
   return {

@@ -11,7 +11,10 @@ export interface Reply {
 /** What a server answers: at once, later, or never. */
 export type Answering = (request: IncomingMessage, url: URL) => Reply | Promise<Reply>;
 
-/** A real HTTP server on a port of its own that plays a metadata service: `await using server = await MetadataServer.start(…)`. */
+/**
+ * A real HTTP server on its own port that plays a metadata service: `await using server = await
+ * MetadataServer.start(…)`.
+ */
 export class MetadataServer {
   /** Every request, oldest first: `GET /path`. */
   readonly requests: string[] = [];
@@ -49,7 +52,10 @@ export class MetadataServer {
 /** Never answers. */
 export const hang: Answering = () => new Promise<Reply>(() => {});
 
-/** Google Cloud's service as its documentation tells: the header both ways, values with a tag, and answers held back until they change. */
+/**
+ * Google Cloud's service, by its documentation: the header in both directions, values with a tag,
+ * and answers that wait for a change.
+ */
 export class GoogleMetadata {
   readonly #values: Map<string, string>;
   readonly #waiting = new Set<() => void>();
@@ -61,7 +67,7 @@ export class GoogleMetadata {
     );
   }
 
-  /** How many answers are held back right now. */
+  /** How many answers are waiting now. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -120,7 +126,7 @@ export class AzureMetadata {
   };
 }
 
-/** The parts of AWS's service that its own mock does not play: tokens that end. */
+/** The part of AWS's service that its own mock lacks: tokens that expire. */
 export class AmazonMetadata {
   readonly values: Map<string, string>;
   tokens = 0;
@@ -131,7 +137,7 @@ export class AmazonMetadata {
     this.values = new Map(Object.entries({ 'instance-id': 'i-0123456789abcdef0', 'instance-life-cycle': 'on-demand', ...values }));
   }
 
-  /** Every token that was given becomes worthless. */
+  /** Invalidates every token. */
   forgetTokens(): void {
     this.#valid = '';
   }

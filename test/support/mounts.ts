@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stopProcess } from './stop-process.ts';
 import { tempFolder } from './temp-folder.ts';
 
 export interface Mounted extends Disposable {
@@ -9,7 +10,10 @@ export interface Mounted extends Disposable {
   readonly path: string;
 }
 
-/** File systems that are made in an image file and mounted from it, with the least size each accepts, and some more. */
+/**
+ * File systems that are made in an image file, with slightly more than the least size that each
+ * accepts.
+ */
 const LOOP_MIB = { ext2: 64, ext3: 64, ext4: 128, xfs: 512, btrfs: 256 } as const;
 export type LoopKind = keyof typeof LOOP_MIB;
 
@@ -37,7 +41,7 @@ export function whyNoLoop(kind: LoopKind): string | null {
   }
 }
 
-/** A new file system in a file, mounted; unmounted and removed at the end of the scope. */
+/** Mounts a new file system from a file; unmounted and removed at the end of the scope. */
 export function mountLoop(kind: LoopKind, options = 'loop'): Mounted {
   const folder = tempFolder();
   const [image, path] = [join(folder.path, 'image'), join(folder.path, 'mnt')];
@@ -54,7 +58,7 @@ export function remount(path: string, mode: 'ro' | 'rw'): void {
   run('mount', '-o', `remount,${mode}`, path);
 }
 
-/** A Btrfs whose files together may take so much. */
+/** A Btrfs with a quota for all its files together. */
 export function mountWithQuota(bytes: number): Mounted {
   const disk = mountLoop('btrfs');
   try {
@@ -85,7 +89,7 @@ export function mountTmpfs(options = 'size=64m'): Mounted {
   return mounted(folder.path, folder);
 }
 
-/** An overlay whose upper layer lies on a disk of its own, as that of a container may. */
+/** An overlay whose upper layer lies on its own disk, as a container's may. */
 export function mountOverlay(options: readonly string[] = []): Mounted {
   const disk = mountLoop('ext4');
   const at = (name: string): string => join(disk.path, name);
@@ -96,15 +100,17 @@ export function mountOverlay(options: readonly string[] = []): Mounted {
 }
 
 export interface FuseOptions {
-  /** The name it goes by in the mount table: `fuse.NAME`. */
+  /** Its name in the mount table: `fuse.NAME`. */
   readonly subtype?: string;
-  /** The folder behind it; a fresh one when left out. */
+  /** The folder behind it; a new one by default. */
   readonly behind?: string;
-  /** What it denies: `--rename-deny`. */
+  /** The operations that it denies: `--rename-deny`. */
   readonly flags?: readonly string[];
 }
 
-/** A FUSE file system (bindfs) that passes everything on to a folder, save what it denies. */
+/**
+ * A FUSE file system (bindfs) that passes every operation to a folder, except those that it denies.
+ */
 export function mountFuse({ subtype, behind, flags = [] }: FuseOptions = {}): Mounted {
   const folder = tempFolder();
   const [own, path] = [join(folder.path, 'behind'), join(folder.path, 'mnt')];
@@ -114,29 +120,36 @@ export function mountFuse({ subtype, behind, flags = [] }: FuseOptions = {}): Mo
 }
 
 export interface StoppableMount extends Mounted {
-  /** From now on nobody who asks for something there gets an answer, as from a network file system without its server. */
-  hang(): void;
-  /** It answers again; so it does at the end of the scope. */
+  /**
+   * Resolves when no request gets an answer any more, as on a network file system without its
+   * server.
+   */
+  hang(): Promise<void>;
+  /** Lets it answer again; the end of the scope does too. */
   resume(): void;
 }
 
-/** A FUSE file system over a folder, with a copy of what lies there, whose server can be stopped. */
+/** A FUSE file system over a copy of a folder. Its server can be stopped. */
 export function mountStoppable(path: string): StoppableMount {
   const folder = tempFolder();
   const [behind, mount] = [join(folder.path, 'behind'), join(folder.path, 'mnt')];
   for (const each of [behind, mount]) mkdirSync(each);
   cpSync(path, behind, { recursive: true });
   runTool('bindfs', behind, mount);
-  // Not over the folder itself, which need not be empty.
+  // Not over the folder itself, which may contain files.
   run('mount', '--bind', mount, path);
-  const signal = (name: NodeJS.Signals): boolean => process.kill(serverOf(behind, mount), name);
+  const server = serverOf(behind, mount);
+  let isOver = false;
+  const resume = (): void => void (isOver || process.kill(server, 'SIGCONT'));
   return {
     path,
-    hang: () => void signal('SIGSTOP'),
-    resume: () => void signal('SIGCONT'),
+    // A server that is still about to stop could accept a request, which then cannot be aborted.
+    hang: () => stopProcess(server),
+    resume,
     [Symbol.dispose]() {
-      signal('SIGCONT');
-      // Whoever got no answer may still be about to get it.
+      resume();
+      isOver = true;
+      // A request may still be about to get its answer.
       for (const each of [path, mount]) run('umount', '--lazy', each);
       folder[Symbol.dispose]();
     },
@@ -153,7 +166,7 @@ function serverOf(behind: string, path: string): number {
       return false;
     }
   });
-  if (found === undefined) throw new Error(`nobody serves ${path}`);
+  if (found === undefined) throw new Error(`no process serves ${path}`);
   return Number(found);
 }
 
@@ -175,7 +188,7 @@ export function mountBucket({ bucket, port, accessKey, secretKey }: BucketOption
   return mounted(path, folder);
 }
 
-/** Why s3fs cannot be had here, or null. */
+/** Why s3fs is not available here, or null. */
 export function whyNoS3fs(): string | null {
   const reason = whyNoFuse();
   if (reason !== null) return reason;
@@ -209,13 +222,13 @@ function mounted(path: string, below: Disposable): Mounted {
   };
 }
 
-/** Packages of tools that not every suite needs, with the libraries they bring. */
+/** Debian packages of tools that only some suites need, with their libraries. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   s3fs: ['s3fs', 'libfuse2', 'libcurl3-gnutls'],
   btrfs: ['btrfs-progs', 'liblzo2-2'],
 };
 
-/** Runs a program of the machine, or else the one from Debian's package in the cache folder. */
+/** Runs a program of the machine, or the one from Debian's package in the cache folder. */
 function runTool(name: string, ...args: readonly string[]): void {
   const own = ['/usr/sbin', '/sbin', '/usr/bin', '/bin'].map((folder) => join(folder, name)).find(existsSync);
   if (own !== undefined) return run(own, ...args);
@@ -226,7 +239,7 @@ function runTool(name: string, ...args: readonly string[]): void {
   run('env', `LD_LIBRARY_PATH=${libraryFolders(tools).join(':')}`, program, ...args);
 }
 
-/** Debian keeps libraries in a folder named after the kind of processor. */
+/** Debian names library folders after the processor architecture. */
 function libraryFolders(tools: string): string[] {
   const parents = ['lib', 'usr/lib'].map((folder) => join(tools, folder)).filter(existsSync);
   return parents.flatMap((parent) => [parent, ...readdirSync(parent).map((name) => join(parent, name))]);

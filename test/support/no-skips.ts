@@ -1,8 +1,14 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** A proof that did not run proves nothing. Here nothing may be left out where everything is to be had. */
+/**
+ * In these suites no test may be skipped when everything they need is available: a proof that did
+ * not run proves nothing.
+ */
 const WHOLE: ReadonlySet<string> = new Set(['supervisor', 'binary', 'crash', 'mounts', 'frameworks', 'kubernetes']);
-/** Here single tests may be (not every store can do everything), but no file as a whole. */
+/**
+ * In these suites single tests may be skipped (not every store can do everything), but no whole
+ * file.
+ */
 const MOSTLY: ReadonlySet<string> = new Set(['stores']);
 
 interface Module {
@@ -12,14 +18,17 @@ interface Module {
   readonly skipped: readonly string[];
 }
 
-/** What was left out and must not be, a line each. */
-export function leftOut(modules: readonly Module[]): readonly string[] {
+/** The tests that were skipped and must not be, one line each. */
+function leftOut(modules: readonly Module[]): readonly string[] {
   return modules
     .filter(({ project, passed, skipped }) => skipped.length > 0 && (WHOLE.has(project) || (MOSTLY.has(project) && passed === 0)))
     .map(({ project, file, skipped }) => `${project}: ${file} left out ${skipped.length}: ${skipped[0]}`);
 }
 
-/** Where CI is set, tests that are skipped because something is missing make the run fail. A run of chosen tests (-t) is not meant. */
+/**
+ * With CI set, a skip for lack of something makes the run fail. Runs of chosen tests (-t) are
+ * exempt.
+ */
 export class NoSkips implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const lines = leftOut(modules.map(read));

@@ -1,9 +1,12 @@
-import { OP } from '../../src/checkpoint/pickle/opcodes.ts';
+import { OP } from '../../src/formats/encodings/pickle/opcodes.ts';
 
-/** Python fills containers a thousand items at a time. */
+/** Python writes the items of a container in batches of a thousand. */
 const BATCH = 1000;
 
-/** Writes a pickle of protocol 4 the way Python's pickler does: everything is remembered, little is recalled. */
+/**
+ * Writes a pickle of protocol 4 as Python's pickler does: it memoizes everything and recalls
+ * little.
+ */
 export class PickleWriter {
   readonly #write: (bytes: Buffer) => void;
   readonly #batch: number;
@@ -25,7 +28,7 @@ export class PickleWriter {
     if (then !== undefined) this.#buffer[this.#length++] = then;
   }
 
-  /** Text that was not seen before: what other ranks sent is equal to it, not the same. */
+  /** Text that is equal to earlier text but not the same object, as from another rank. */
   fresh(value: string): void {
     const encoded = Buffer.from(value);
     this.#raw(OP.SHORT_BINUNICODE, Buffer.concat([Buffer.from([encoded.length]), encoded]));
@@ -65,7 +68,7 @@ export class PickleWriter {
     this.#opcode(value ? OP.NEWTRUE : OP.NEWFALSE);
   }
 
-  /** `torch.Size` of the lengths. */
+  /** A `torch.Size` of these lengths. */
   size(...lengths: readonly number[]): void {
     this.global('torch', 'Size');
     this.tuple(() => {
@@ -89,7 +92,7 @@ export class PickleWriter {
     this.#opcode(OP.REDUCE, OP.MEMOIZE);
   }
 
-  /** An object whose state is what is written. */
+  /** An object; `writeState` writes its state. */
   objectOf(module: string, name: string, writeState: () => void): void {
     this.global(module, name);
     this.#opcode(OP.EMPTY_TUPLE);
@@ -98,7 +101,7 @@ export class PickleWriter {
     this.#opcode(OP.BUILD);
   }
 
-  /** An object whose attributes are what is written, names and values in turn. */
+  /** An object; `writeAttributes` writes its attributes, names and values in turn. */
   object(module: string, name: string, writeAttributes: () => void): void {
     this.objectOf(module, name, () => {
       this.#opcode(OP.EMPTY_DICT, OP.MEMOIZE);
@@ -108,7 +111,7 @@ export class PickleWriter {
     });
   }
 
-  /** Writes a value once; it is taken from the memo when it comes up again. */
+  /** Writes a value once, and recalls it from the memo later. */
   shared(key: string, write: () => void): void {
     const recalled = `shared ${key}`;
     if (this.#recall(recalled)) return;

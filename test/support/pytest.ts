@@ -6,21 +6,25 @@ import { ROOT, runProcess } from './run-process.ts';
 const SDK = join(ROOT, 'python');
 
 export interface PytestOptions {
-  /** Where the package lies that is tested; null: it is installed. */
+  /** The folder of the package under test; null: it is installed. */
   readonly sources: string | null;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface PytestResult {
   readonly passed: number;
-  /** Why tests were left out, one for each reason and place. */
+  /** The reasons of skipped tests, one for each reason and place. */
   readonly skipped: readonly string[];
 }
 
-/** Passes all tests of the SDK with pytest on this Python, and tells what was left out. Whatever fails is told in its own words. */
+/**
+ * Runs all SDK tests with pytest on this Python, and returns what was skipped. On failure it throws
+ * with pytest's output.
+ */
 export async function passPytest(python: string, { sources, env = {} }: PytestOptions): Promise<PytestResult> {
   const path = [await installPytest(python), ...(sources === null ? [] : [sources])].join(':');
-  // The widest line holds any reason; from the tests’ own folder nothing of the sources is found that was not named.
+  // A wide line fits every reason. From the tests’ own folder, Python finds only the sources that
+  // were named.
   const settings = { PATH: process.env['PATH'], HOME: homedir(), COLUMNS: '1000', PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: path, ...env };
   const args = ['-m', 'pytest', '-q', '-rs', '-W', 'ignore', '-p', 'no:cacheprovider', '-o', 'pythonpath=tests'];
   const { code, stdout, stderr } = await runProcess(python, args, { cwd: join(SDK, 'tests'), env: settings });
@@ -31,7 +35,8 @@ export async function passPytest(python: string, { sources, env = {} }: PytestOp
   };
 }
 
-async function installPytest(python: string): Promise<string> {
+/** Installs pytest into the cache on first use, and returns the folder for PYTHONPATH. */
+export async function installPytest(python: string): Promise<string> {
   const { code, stdout, stderr } = await runProcess(join(ROOT, 'test/support/setup-pytest.sh'), [python], { env: process.env });
   expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
   return stdout.trim();

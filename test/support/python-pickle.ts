@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** A Python value, in a form both sides can build: text, numbers and containers by kind. */
+/** A Python value in a form that both sides can build: text, numbers and containers by kind. */
 export type PythonValue =
   | { readonly t: 'none' }
   | { readonly t: 'bool'; readonly v: boolean }
@@ -13,12 +13,15 @@ export type PythonValue =
 
 export interface Pickled {
   readonly pickle: string;
-  /** Offset after STOP, as `pickletools` sees it. */
+  /** The offset after STOP, by `pickletools`. */
   readonly end: number;
   readonly globals: readonly string[];
 }
 
-/** Builds each value, pickles it, and has `pickletools` list what the pickle holds. `shared` is a list that holds one object twice and itself. */
+/**
+ * Builds and pickles each value, and lists the pickle with `pickletools`. `shared` is a list that
+ * contains one object twice, and itself.
+ */
 const SCRIPT = `
 import base64, collections, json, pickle, pickletools, sys
 def build(node):

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const OLDEST_MINOR = 9;
 
-/** The Python of the PATH, and of those that pyenv has the oldest and the newest that is supported. */
+/** The Python on the PATH, and the oldest and newest supported ones that pyenv has. */
 export function supportedPythons(): readonly string[] {
   const versions = join(process.env['PYENV_ROOT'] ?? join(homedir(), '.pyenv'), 'versions');
   const found = existsSync(versions) ? readdirSync(versions) : [];

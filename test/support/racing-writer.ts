@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Attempt, startAttempt } from '../../src/checkpoint/store/attempt.ts';
-import { commitSave } from '../../src/checkpoint/store/commit.ts';
-import type { Save } from '../../src/checkpoint/store/save.ts';
-import { scan } from '../../src/checkpoint/store/scan.ts';
-import { openRun, type OpenStore } from '../../src/checkpoint/store/store.ts';
+import { type Attempt, startAttempt } from '../../src/store/attempt/attempt.ts';
+import { commitSave } from '../../src/store/commit/commit.ts';
+import type { Save } from '../../src/store/commit/save.ts';
+import { scan } from '../../src/store/folder/scan.ts';
+import { openRun, type OpenStore } from '../../src/store/folder/store.ts';
 import { HoldfastError } from '../../src/core/errors.ts';
 import { stagedSave } from './sealed-run.ts';
 
-/** What a process is told to do in a round. */
+/** What a process does in a round. */
 export type RaceOrder =
   | { readonly kind: 'stage'; readonly run: string; readonly gang: string; readonly step: number }
   | { readonly kind: 'commit'; readonly delayMs: number }
@@ -19,7 +19,7 @@ export type RaceAnswer =
   | { readonly kind: 'refused'; readonly code: string }
   | { readonly kind: 'started'; readonly attempt: number; readonly seen: readonly string[] };
 
-/** A process of its own that saves and starts attempts as it is told. */
+/** A separate process that saves and starts attempts on request. */
 let staged: { readonly store: OpenStore; readonly save: Save; readonly attempt: Attempt } | null = null;
 
 process.on('message', (order: RaceOrder) => {

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** A server that answers every head with what it is told to, and remembers the heads. */
+/** A server that answers every request head with a given text, and remembers the heads. */
 export async function serve(answer: (socket: Socket, count: number) => void) {
   const heads: string[] = [];
   const sockets: Socket[] = [];
@@ -24,7 +24,7 @@ export async function serve(answer: (socket: Socket, count: number) => void) {
   };
 }
 
-/** The head of the plain answer to a request for a range of this size. */
+/** The head of a plain answer to a range request of this size. */
 export function plainHead(size: number): string {
   return `HTTP/1.1 206 Partial Content\r\nContent-Length: ${size}\r\nX-Other: y\r\n\r\n`;
 }

@@ -1,6 +1,6 @@
-import type { RunOptions } from '../../src/supervisor/options.ts';
+import type { RunOptions } from '../../src/supervisor/settings/run-options.ts';
 
-/** What a supervisor is told for a run in this folder, with everything off that a test does not ask for. */
+/** Options of a run in this folder; everything that the test does not ask for is off. */
 export function makeRunOptions(
   dir: string,
   { command, graceMs = 30_000, tmp }: { command: readonly string[]; graceMs?: number; tmp: string },
@@ -13,6 +13,7 @@ export function makeRunOptions(
     cadenceText: 'auto',
     restarts: 0,
     resumeArgument: null,
+    trainsAgain: false,
     noticeFile: null,
     retention: null,
     stage: { kind: 'off' },
@@ -24,6 +25,8 @@ export function makeRunOptions(
     status: null,
     ship: null,
     isWatched: false,
+    trial: null,
+    scheduledAtMs: null,
     node: 'n',
     version: '0',
     env: { PATH: process.env['PATH'], TMPDIR: tmp },

@@ -9,16 +9,16 @@ export interface ProcessResult {
 
 export interface ProcessOptions {
   readonly cwd?: string;
-  /** The whole environment; a bare PATH when left out, so that nothing of the test runner leaks in. */
+  /** The whole environment. The default is only a PATH, so nothing of the test runner leaks in. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** What it reads from standard input; nothing when left out. */
+  /** The text on its standard input; empty by default. */
   readonly input?: string;
 }
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const LAUNCHER = `${ROOT}bin/holdfast`;
 
-/** Runs a program to its end and keeps what it printed. */
+/** Runs a program until it ends and returns its output. */
 export function runProcess(file: string, args: readonly string[], { cwd, env, input }: ProcessOptions = {}): Promise<ProcessResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
@@ -29,7 +29,7 @@ export function runProcess(file: string, args: readonly string[], { cwd, env, in
     let [stdout, stderr] = ['', ''];
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-    // Whoever ends without reading it all has its reasons.
+    // A process may end without reading all of it.
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);
     child.on('error', reject);
@@ -37,7 +37,7 @@ export function runProcess(file: string, args: readonly string[], { cwd, env, in
   });
 }
 
-/** Runs a line of bash; for redirections, pipes and terminals. */
+/** Runs a line of bash, for redirections, pipes and terminals. */
 export function bash(line: string, options: ProcessOptions = {}): Promise<ProcessResult> {
   return runProcess('bash', ['-c', line], options);
 }

@@ -1,8 +1,8 @@
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { adopt } from '../../src/checkpoint/store/adopt.ts';
-import { MANIFEST_NAME, STORE_FOLDER } from '../../src/checkpoint/store/layout.ts';
-import { readRun } from '../../src/checkpoint/store/store.ts';
+import { adopt } from '../../src/store/adopt/adopt.ts';
+import { MANIFEST_NAME, STORE_FOLDER } from '../../src/seal/names.ts';
+import { readRun } from '../../src/store/folder/store.ts';
 import { type Fixture, WHOLE } from './fixtures.ts';
 import { verifyAll } from './fault-run.ts';
 
@@ -10,15 +10,18 @@ export interface SealedFixture {
   readonly fixture: Fixture;
   /** The copy of the fixture's folder. */
   readonly folder: string;
-  /** What to give to `verify` or to the loader, in the copy. */
+  /** The path for `verify` or the loader, in the copy. */
   readonly path: string;
-  /** The folders of the runs that came about. */
+  /** The folders of the resulting runs. */
   readonly runs: readonly string[];
-  /** The files that were sealed, as absolute paths. */
+  /** The sealed files, as absolute paths. */
   readonly files: readonly string[];
 }
 
-/** Copies a whole fixture below `scratch` and seals every checkpoint in it, as a person would: the folders that hold one, or its only file. */
+/**
+ * Copies a fixture below `scratch` and seals every checkpoint in it, as a person would: the folders
+ * that are checkpoints, or a folder's only file.
+ */
 export async function sealFixture(fixture: Fixture, scratch: string): Promise<SealedFixture> {
   const folder = join(scratch, fixture.id);
   cpSync(join(WHOLE, fixture.id), folder, { recursive: true, verbatimSymlinks: true });
@@ -27,7 +30,7 @@ export async function sealFixture(fixture: Fixture, scratch: string): Promise<Se
   const targets = await targetsIn(path);
   for (const target of targets) {
     const { manifest, manifestFile } = await adopt(readRun(dirname(target)), target, {
-      // A folder may hold several checkpoints of a kind that are files side by side, and weights may say no step.
+      // A folder may hold several checkpoints side by side as files, and weights may have no step.
       accept: 'anything',
       ...(fixture.step === null ? { step: 0 } : {}),
     });
@@ -44,7 +47,10 @@ async function targetsIn(path: string): Promise<readonly string[]> {
   return [...new Set(targets)];
 }
 
-/** What lies in the copy that did not lie in the fixture, what we keep about the run left out; throws when a byte of the fixture changed. */
+/**
+ * The files that the copy has and the fixture has not, without our records of the run. Throws when
+ * a byte of the fixture changed.
+ */
 export function additions({ fixture, folder }: SealedFixture): readonly string[] {
   const filesBelow = (root: string) =>
     readdirSync(root, { recursive: true, withFileTypes: true })

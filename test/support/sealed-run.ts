@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { adopt } from '../../src/checkpoint/store/adopt.ts';
-import { type Attempt, startAttempt } from '../../src/checkpoint/store/attempt.ts';
-import { commitSave, type Sealed } from '../../src/checkpoint/store/commit.ts';
-import { beginSave, type Save, writeReceipt } from '../../src/checkpoint/store/save.ts';
-import { openRun, type OpenStore, type World } from '../../src/checkpoint/store/store.ts';
+import { adopt } from '../../src/store/adopt/adopt.ts';
+import { type Attempt, startAttempt } from '../../src/store/attempt/attempt.ts';
+import { commitSave, type Sealed } from '../../src/store/commit/commit.ts';
+import { beginSave, type Save, writeReceipt } from '../../src/store/commit/save.ts';
+import { openRun, type OpenStore, type World } from '../../src/store/folder/store.ts';
 import { VirtualClock } from '../../src/core/clock.ts';
 import { MEMORY, tempFolder } from './temp-folder.ts';
 
-/** A run in a folder of the test's own, with an attempt to save in: `using run = sealedRun()`. */
+/** A run in the test's own folder, with an attempt to save in: `using run = sealedRun()`. */
 export interface TestRun {
   readonly path: string;
   readonly store: OpenStore;
@@ -27,7 +27,7 @@ export interface SaveFacts {
   readonly save?: string;
 }
 
-/** A save with a file for each rank, all receipts in. */
+/** A save with one file per rank and all receipts. */
 export async function stagedSave(store: OpenStore, attempt: Attempt, { step, worldSize = 1, save }: SaveFacts): Promise<Save> {
   const begun = beginSave(store, attempt, { step, worldSize, ...(save === undefined ? {} : { save }) });
   for (let rank = 0; rank < worldSize; rank++) {
@@ -49,7 +49,7 @@ export async function sealSteps(store: OpenStore, gang: string, ...steps: readon
   return attempt;
 }
 
-/** Seals `m1.dat`, `m2.dat`, … beside each other in one attempt, each a checkpoint by itself. */
+/** Seals `m1.dat`, `m2.dat`, … side by side in one attempt, each as its own checkpoint. */
 export async function sealFilesBeside(store: OpenStore, ...steps: readonly number[]): Promise<void> {
   await startAttempt(store, { gang: 'g' });
   for (const step of steps) {

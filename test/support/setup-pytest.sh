@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Installs pytest, once, at pinned versions, into a cache outside of the tree. Prints the folder, which belongs on the PYTHONPATH.
+# Installs pytest, once, at pinned versions, into a cache outside of the tree. Prints the folder,
+# which belongs on the PYTHONPATH.
 #
-#   test/support/setup-pytest.sh PYTHON    with the pip of this interpreter; the folder does for every Python from 3.9 on
+#   test/support/setup-pytest.sh PYTHON    with the pip of this interpreter; the folder is good for
+#                                          every Python from 3.9 on
 #
 # Needs a package index the first time. Nothing is done when it is there.
 set -euo pipefail
@@ -10,7 +12,8 @@ requirements="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/requirements-pytest.
 cache="${HOLDFAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/holdfast}"
 folder="$cache/pytest-$(sha256sum "$requirements" | cut -c1-12)"
 mkdir -p "$cache"
-# Test files that start at the same time install once. The folder gets its name only once it is whole.
+# Test files that start at the same time install once. The folder gets its name only once it is
+# whole.
 exec 9>"$cache/pytest.lock"
 flock 9
 if [ ! -d "$folder" ]; then

@@ -1,4 +1,4 @@
-/** At most so many at once; the others wait for their turn. */
+/** Limits how many run at once; the others wait. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];

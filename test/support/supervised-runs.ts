@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest';
 import { Supervised } from './supervised.ts';
 
-/** Starts runs; what a test has started and not ended is ended after it. */
+/** Starts runs, and ends those that still run after the test. */
 export function supervisedRuns(): (options: ConstructorParameters<typeof Supervised>[0]) => Supervised {
   let running: Supervised[] = [];
   afterEach(async () => {

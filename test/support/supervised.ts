@@ -13,7 +13,7 @@ type Manner = 'exits' | 'ignores' | 'dies' | 'hangs' | 'fails' | 'lingers';
 
 interface TrainerOptions {
   readonly steps?: number;
-  /** A file that tells it, by being there, that it is done. */
+  /** The trainer finishes when this file exists. */
   readonly until?: string;
 }
 
@@ -22,7 +22,7 @@ export function trainerCommand(manner: Manner, kind: 'sdk' | 'bare', { steps = 1
   return ['python3', TRAINER, manner, kind, String(steps), until];
 }
 
-/** False also for one that has ended and that nobody has asked for yet. */
+/** Whether the process runs; false also for a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'));
@@ -31,7 +31,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Why there can be no PID namespace here, or null. */
+/** Why no PID namespace can be made here, or null. */
 export function whyNoNamespace(): string | null {
   return process.platform === 'linux' && process.getuid?.() === 0 ? null : 'a PID namespace needs root on Linux';
 }
@@ -39,17 +39,17 @@ export function whyNoNamespace(): string | null {
 interface SupervisedOptions {
   readonly args: readonly string[];
   readonly command: readonly string[];
-  /** As the first process of a PID namespace of its own. */
+  /** Whether it is the first process of its own PID namespace. */
   readonly isFirst?: boolean;
   readonly env?: Readonly<Record<string, string>>;
-  /** A command line that prepares the surroundings and ends in being what follows. */
+  /** A command line that prepares the environment and then executes the rest. */
   readonly within?: readonly string[];
 }
 
-/** `holdfast run`, started; everything it and its trainer print can be waited for. */
+/** A started `holdfast run`. Tests can wait for everything that it and its trainer print. */
 export class Supervised {
   readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
-  /** Earlier than {@link ended} where something it has started lives on and could still print. */
+  /** Resolves before {@link ended} if a process that it started is still alive and could print. */
   readonly died: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #isFirst: boolean;
@@ -62,7 +62,7 @@ export class Supervised {
     const [program = '', ...rest] = isFirst ? ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child', ...line] : line;
     this.#isFirst = isFirst;
     this.#child = spawn(program, rest, {
-      // The machine that runs the tests may be one that a metadata service talks about.
+      // The test machine may itself have a metadata service that announces events.
       env: { PATH: process.env['PATH'], PYTHONDONTWRITEBYTECODE: '1', HOLDFAST_METADATA: 'off', ...RUNS.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -78,7 +78,7 @@ export class Supervised {
     });
   }
 
-  /** The first line, of either stream, that matches, or one that comes after it. */
+  /** The nth matching line of either stream, past or future. */
   async line(pattern: RegExp, count = 1): Promise<string> {
     for (;;) {
       const found = this.#lines.filter((line) => pattern.test(line))[count - 1];
@@ -94,35 +94,38 @@ export class Supervised {
     }
   }
 
-  /** Everything that was printed so far, on either stream. */
+  /** Everything printed so far, on either stream. */
   get printed(): string {
     return this.#lines.join('\n');
   }
 
-  /** Signals Holdfast itself, as a kubelet does: the first process of the container. */
+  /** Signals Holdfast itself, as a kubelet signals the first process of the container. */
   signal(name: NodeJS.Signals): void {
     process.kill(this.pid, name);
   }
 
-  /** Of Holdfast's own process (as PID 1: its launcher), seen from outside. */
+  /** The number of Holdfast's own process (as PID 1: its launcher), seen from outside. */
   get pid(): number {
     const own = this.#child.pid ?? 0;
     if (!this.#isFirst) return own;
     return Number(readFileSync(`/proc/${own}/task/${own}/children`, 'latin1').trim().split(' ')[0]);
   }
 
-  /** Tells a trainer that was given this file that it is done. */
+  /** Lets a trainer with this file finish. */
   letFinish(until: string): void {
     writeFileSync(until, '');
   }
 
-  /** Presses Ctrl-C again, as somebody does who does not want to wait, until that is heard: right after the first it is taken for the same one. */
+  /**
+   * Repeats Ctrl-C until the supervisor reacts. A second one soon after the first counts as the
+   * same.
+   */
   async pressAgain(): Promise<void> {
     const isHeard = this.line(/; shorter, because /).then(() => true);
     while (!(await Promise.race([isHeard, pause(100, false)]))) this.signal('SIGINT');
   }
 
-  /** Tells it to end, unless it has; resolves when everything that could print has ended too. */
+  /** Ends it if it still runs; resolves when every process that could print has ended. */
   async end(): Promise<void> {
     this.#child.kill('SIGTERM');
     await this.ended;

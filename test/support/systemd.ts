@@ -16,7 +16,7 @@ export function whyNoSystemd(): string | null {
   return readFileSync('/proc/filesystems', 'utf8').includes('cgroup2') ? null : 'the kernel has no unified control groups';
 }
 
-/** A real systemd with units of the test's own, as the first process of its namespaces. */
+/** A real systemd with the test's own units, as the first process of its namespaces. */
 export class Systemd implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #group = `holdfast-test-${process.pid}`;
@@ -30,7 +30,7 @@ export class Systemd implements AsyncDisposable {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Asks it something, from inside its namespaces. */
+  /** Runs a systemctl command inside its namespaces. */
   async ctl(...args: readonly string[]): Promise<string> {
     const pid = this.#pid();
     if (pid === null) throw new Error('systemd has not started');
@@ -41,13 +41,13 @@ export class Systemd implements AsyncDisposable {
     return stdout.trim();
   }
 
-  /** Properties of a unit, in the order asked for. */
+  /** Properties of a unit, in the order of the names. */
   async show(unit: string, ...names: readonly string[]): Promise<readonly string[]> {
     const lines = (await this.ctl('show', unit, `--property=${names.join(',')}`)).split('\n');
     return names.map((name) => lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1) ?? '');
   }
 
-  /** As this namespace numbers it. */
+  /** Its number in this namespace. */
   #pid(): string | null {
     try {
       const { pid } = this.#child;
@@ -63,7 +63,7 @@ export class Systemd implements AsyncDisposable {
       this.#child.kill('SIGKILL');
       await closed;
     }
-    // A control group goes when its last process has.
+    // A control group can be removed when its last process has ended.
     const sweep = `mount -t cgroup2 cgroup2 /sys/fs/cgroup; cd /sys/fs/cgroup/"$1" || exit 0; for try in $(seq 500); do find . -depth -type d -exec rmdir {} + 2>/dev/null; cd .. && rmdir "$1" 2>/dev/null && exit 0; cd "$1" || exit 0; sleep 0.02; done`;
     execFileSync('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', sweep, 'sh', this.#group], { env, stdio: 'ignore' });
   }

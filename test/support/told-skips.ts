@@ -1,10 +1,13 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** How the titles of tests, or of what they belong to, end that need what may not be there. */
+/** The end of a title whose test, or whose group, needs something that may be missing. */
 const REASON = /\(skipped: (.*?)\)(?= > |$)/s;
 
-/** What was left out and why, a line for each reason; tests whose names give none were left out by whoever chose among them. */
-export function reasonsOf(skipped: readonly string[]): readonly string[] {
+/**
+ * One line for each reason of skipped tests. A skipped test without a reason in its name was not
+ * among the chosen tests.
+ */
+function reasonsOf(skipped: readonly string[]): readonly string[] {
   const counts = new Map<string, number>();
   for (const name of skipped) {
     const reason = REASON.exec(name)?.[1];
@@ -13,7 +16,9 @@ export function reasonsOf(skipped: readonly string[]): readonly string[] {
   return [...counts].map(([reason, count]) => `${count} ${count === 1 ? 'test' : 'tests'} left out: ${reason}`);
 }
 
-/** Says at the end why tests were skipped, which stands in titles that are not printed of those. */
+/**
+ * Prints at the end why tests were skipped, because the titles of skipped tests are not printed.
+ */
 export class ToldSkips implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests('skipped')]);

@@ -1,4 +1,5 @@
-// Preloaded by NODE_OPTIONS=--import: appends the path of every module that is loaded to the file TRACE_MODULES_TO.
+// Preloaded by NODE_OPTIONS=--import: appends the path of every module that is loaded to the file
+// TRACE_MODULES_TO.
 import { appendFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';

@@ -1,9 +1,10 @@
 import { readLedger } from '../../src/ledger/reader.ts';
-import { isCode } from '../../src/checkpoint/store/store-error.ts';
+import { isCode } from '../../src/store/disk/store-error.ts';
 
 /**
- * The first process of the trainer, which leads its group, as the newest life of the run has recorded it; waits for the record. `before` is that of the
- * life before: ranks may speak before their supervisor has written.
+ * The trainer's first process, which leads its group, from the run's newest attempt. Waits for the
+ * record. `before` is the process of the previous attempt: ranks may print before their supervisor
+ * has written the record.
  */
 export async function trainerPid(run: string, before?: number): Promise<number> {
   for (;;) {
@@ -14,9 +15,9 @@ export async function trainerPid(run: string, before?: number): Promise<number> 
   }
 }
 
-/** Kills a process, or with a negative number a group; one that has just ended by itself is as dead. */
+/** Kills a process, or a group if the number is negative. It may already have ended. */
 export function killHard(pid: number): void {
-  // 0 is the group of the test itself, and -1 everything there is.
+  // 0 is the test's own group, and -1 every process of the user.
   if (!Number.isSafeInteger(pid) || Math.abs(pid) <= 1) throw new Error(`${pid} is no process to kill`);
   try {
     process.kill(pid, 'SIGKILL');

@@ -1,9 +1,12 @@
-import { defineCommand } from '../../src/cli/command.ts';
-import { runCli } from '../../src/cli/run.ts';
+import { defineCommand } from '../../src/cli/frame/command.ts';
+import { runCli } from '../../src/cli/frame/run-cli.ts';
 import { realClock } from '../../src/core/clock.ts';
 import { EXIT } from '../../src/core/exit-codes.ts';
 
-/** Waits until it is told to stop; a stubborn one only says that it heard. Each wait begins with a line on standard output. */
+/**
+ * Waits for a signal to stop. A stubborn one only prints that it got the signal. Each wait starts
+ * with a line on standard output.
+ */
 const wait = defineCommand({
   description: 'Waits.',
   operand: { name: 'MANNER', description: 'polite or stubborn', count: 'one', complete: { words: ['polite', 'stubborn'] } },

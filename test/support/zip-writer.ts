@@ -21,7 +21,7 @@ export interface ZipShape {
 
 const ALL_ONES = 0xffffffff;
 
-/** Writes an archive the way the frameworks do; tests then spoil it. */
+/** Writes an archive as the frameworks do; tests then damage it. */
 export function writeZip(members: readonly ZipMember[], shape: ZipShape = {}): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];

@@ -4,13 +4,19 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { OWN_CRC32C } from '../../src/core/own-crc32c.ts';
+import type { ProgramName } from './bundle.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
+/** The files of each program: the Python package, and the examples that the demo plays. */
+const FILES: Readonly<Record<ProgramName, readonly string[]>> = {
+  holdfast: ['python/holdfast/**/*.py', 'python/holdfast/py.typed', 'examples/stdlib/*.py'],
+  'holdfast-run': ['python/holdfast/**/*.py', 'python/holdfast/py.typed'],
+};
 const FIRST_PROCESS = '\nexec 3<&0\n';
 
 /** What lies in the executable beside its program, by name. */
-export function collectAssets(program: string): ReadonlyMap<string, Buffer> {
-  const files = globSync(['python/holdfast/**/*.py', 'python/holdfast/py.typed', 'examples/stdlib/*.py'], { cwd: ROOT }).toSorted();
+export function collectAssets(name: ProgramName, program: string): ReadonlyMap<string, Buffer> {
+  const files = globSync(FILES[name], { cwd: ROOT }).toSorted();
   const assets = new Map<string, Buffer>([
     ['program', Buffer.from(program)],
     ['version', Buffer.from(versionOf())],
@@ -20,7 +26,7 @@ export function collectAssets(program: string): ReadonlyMap<string, Buffer> {
     ...files.map((file) => [file, readFileSync(join(ROOT, file))] as const),
   ]);
   const hash = createHash('sha256');
-  for (const [name, bytes] of assets) hash.update(`${name}\0${bytes.length}\0`).update(bytes);
+  for (const [asset, bytes] of assets) hash.update(`${asset}\0${bytes.length}\0`).update(bytes);
   return assets.set('digest', Buffer.from(hash.digest('hex').slice(0, 16)));
 }
 
@@ -28,7 +34,10 @@ function versionOf(): string {
   return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
 }
 
-/** The part of the launcher that stays as the first process of a container; its arguments are the program to start. */
+/**
+ * The part of the launcher that stays as a container's first process. Its arguments are the program
+ * to start.
+ */
 function firstProcess(): string {
   const launcher = readFileSync(join(ROOT, 'bin/holdfast'), 'utf8');
   const start = launcher.indexOf(FIRST_PROCESS);
@@ -36,7 +45,7 @@ function firstProcess(): string {
   return launcher.slice(start + 1);
 }
 
-/** Compiled here, where that can be done. */
+/** Compiled here, if a compiler is available. */
 function ownCrc32c(): readonly (readonly [string, Buffer])[] {
   execFileSync('sh', [join(ROOT, 'native/build.sh')], { stdio: ['ignore', 'ignore', 'inherit'] });
   const file = join(ROOT, OWN_CRC32C);

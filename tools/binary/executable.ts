@@ -3,25 +3,36 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSy
 import { dirname, join } from 'node:path';
 import { inject } from 'postject';
 import { collectAssets } from './assets.ts';
-import { bundleProgram } from './bundle.ts';
+import { bundleProgram, type ProgramName } from './bundle.ts';
 
-/** What Node.js looks for to know that it carries a program. */
+/** Node.js looks for this text to know that the executable carries a program. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
-/** As bin/holdfast has it, and why. */
+/** The options of bin/holdfast, with the reasons there. */
 const RUNTIME_OPTIONS = ['--max-semi-space-size=4'];
 
-/** Puts the program, its files and the runtime this runs on into one executable. */
-export async function buildExecutable(out: string): Promise<{ readonly bytes: number; readonly arch: string }> {
+/**
+ * The compiled code holds the hashes of its texts, and V8 chooses how to hash by chance. With this
+ * two builds are equal, byte for byte; a runtime without it takes the code all the same.
+ */
+const SAME_EVERY_TIME = '--random-seed=1';
+
+/** Puts a program, its files and the runtime this runs on into one executable. */
+export async function buildExecutable(
+  out: string,
+  name: ProgramName = 'holdfast',
+): Promise<{ readonly bytes: number; readonly arch: string }> {
   if (process.platform !== 'linux') throw new Error(`the executable is made on Linux with glibc, not on ${process.platform}`);
   mkdirSync(dirname(out), { recursive: true });
   const work = mkdtempSync(join(dirname(out), '.binary-'));
   try {
     const unfinished = join(work, 'holdfast');
-    const blob = makeBlob(work, collectAssets(await bundleProgram()));
+    const { code } = await bundleProgram(name);
+    const blob = makeBlob(work, collectAssets(name, code));
     copyFileSync(process.execPath, unfinished);
     chmodSync(unfinished, 0o755);
     await inject(unfinished, 'NODE_SEA_BLOB', blob, { sentinelFuse: FUSE });
-    // A file that was written by one call lies in the page cache in pieces so large that a process has 20 MB more of it mapped.
+    // The page cache keeps a file that one call wrote in such large pieces that each process maps
+    // 20 MB more of it.
     const copy = join(work, 'copy');
     copyFileSync(unfinished, copy);
     renameSync(copy, out);
@@ -32,17 +43,15 @@ export async function buildExecutable(out: string): Promise<{ readonly bytes: nu
 }
 
 function makeBlob(work: string, assets: ReadonlyMap<string, Buffer>): Buffer {
+  // Names without their folder, which has another name every time.
   const named = [...assets].map(([name, bytes], index) => {
-    const file = join(work, String(index));
-    writeFileSync(file, bytes);
-    return [name, file] as const;
+    writeFileSync(join(work, String(index)), bytes);
+    return [name, String(index)] as const;
   });
-  const main = join(work, 'main.cjs');
-  writeFileSync(main, assets.get('program') ?? '');
-  const output = join(work, 'blob');
-  const config = join(work, 'config.json');
+  const [main, output, config] = ['main.cjs', 'blob', 'config.json'];
+  writeFileSync(join(work, main), assets.get('program') ?? '');
   writeFileSync(
-    config,
+    join(work, config),
     JSON.stringify({
       main,
       output,
@@ -53,6 +62,9 @@ function makeBlob(work: string, assets: ReadonlyMap<string, Buffer>): Buffer {
     }),
   );
   // The cache of compiled code is taken only by a runtime with the same options.
-  execFileSync(process.execPath, [...RUNTIME_OPTIONS, '--experimental-sea-config', config], { stdio: ['ignore', 'ignore', 'inherit'] });
-  return readFileSync(output);
+  execFileSync(process.execPath, [...RUNTIME_OPTIONS, SAME_EVERY_TIME, '--experimental-sea-config', config], {
+    cwd: work,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  return readFileSync(join(work, output));
 }

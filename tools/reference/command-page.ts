@@ -1,5 +1,5 @@
-import type { Command, CommandEntry } from '../../src/cli/command.ts';
-import { commandHelp } from '../../src/cli/help.ts';
+import type { Command, CommandEntry } from '../../src/cli/frame/command.ts';
+import { commandHelp } from '../../src/cli/frame/help.ts';
 import { createStyle } from '../../src/cli/output/style.ts';
 
 const PLAIN = { style: createStyle({ stream: {}, env: {}, noColor: true }), columns: 100 };

@@ -1,5 +1,6 @@
 import { EVENT_KINDS, EVENT_MEANINGS, type EventKind, SYNCED_KINDS } from '../../src/ledger/events.ts';
-import type { Fields } from '../../src/ledger/fields.ts';
+import { wrap } from '../../src/cli/output/table.ts';
+import type { Fields } from '../../src/ledger/field-types.ts';
 import { encodeLine } from '../../src/ledger/line.ts';
 
 const EXAMPLE = {
@@ -17,21 +18,26 @@ export function ledgerPage(): string {
     '',
     '<!-- Made by `npm run docs` from the tables in the source: change those, not this page. -->',
     '',
-    'What happens to a run is appended to `RUN/.holdfast/ledger/ATTEMPT-NODE.jsonl`, one file per attempt and node. `holdfast log RUN` shows it.',
-    'A line is a JSON object: any tool that reads JSON lines reads it.',
+    'Holdfast appends every event of a run to `RUN/.holdfast/ledger/ATTEMPT-NODE.jsonl`, one file per',
+    'attempt and node. `holdfast log RUN` shows the events. Each line is a JSON object, so any tool that',
+    'reads JSON lines can read it.',
     '',
     '```json',
     encodeLine(EXAMPLE).toString().trimEnd(),
     '```',
     '',
-    '- `crc32c` is the checksum (hexadecimal) of the bytes of the line behind `"crc32c":"…",`, up to and with the closing brace. A line that does',
-    '  not match was torn (its writer was killed, the disk was full) and is left out.',
-    '- `v` is 1. `seq` counts the events of the file. `atMs` is the clock of the node, in milliseconds since 1970; so is every instant. What ends in',
-    '  `Ms` otherwise is a length in milliseconds.',
-    '- Lines are at most 64 KiB, and longer texts are cut. Nothing is ever changed or deleted.',
-    '- Readers keep kinds, fields and versions that they do not know. Over all files the order is: attempt, then time, then node, and within a',
-    '  file the order of its lines.',
-    `- These are synced to the disk at once: ${[...SYNCED_KINDS].map((kind) => `\`${kind}\``).join(', ')}.`,
+    '- `crc32c` is a hexadecimal checksum of the line: of the bytes after `"crc32c":"…",`, including the',
+    '  closing brace. A line that does not match was torn (its writer was killed, the disk was full);',
+    '  readers skip it.',
+    '- `v` is 1. `seq` counts the events of the file. `atMs` is the time on the clock of the node, in',
+    '  milliseconds since 1970. Every other instant has the same unit. A duration is in milliseconds, and',
+    '  its name also ends in `Ms`.',
+    '- A line has at most 64 KiB; Holdfast cuts longer texts. It never changes or deletes a line.',
+    '- Readers keep kinds, fields and versions that they do not know. Across files they order events by',
+    '  attempt, then time, then node; within a file, by line.',
+    ...wrap(`- These kinds are synced to the disk at once: ${[...SYNCED_KINDS].map((kind) => `\`${kind}\``).join(', ')}.`, 98).map(
+      (line, index) => (index === 0 ? line : `  ${line}`),
+    ),
     '',
     ...(Object.keys(EVENT_KINDS) as EventKind[]).flatMap(section),
   ].join('\n');
@@ -42,7 +48,7 @@ function section(kind: EventKind): readonly string[] {
   return [
     `## ${kind}`,
     '',
-    EVENT_MEANINGS[kind],
+    ...wrap(EVENT_MEANINGS[kind], 100),
     '',
     '| field | value |',
     '|---|---|',

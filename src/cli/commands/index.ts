@@ -1,95 +1,90 @@
-import type { CommandEntry } from '../command.ts';
+import type { CommandEntry } from '../frame/command.ts';
 
 /** Every command, in the order of help. A new one is a file beside this one and an entry here. */
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'run',
     summary: 'Run a trainer so that interruptions cost little',
-    load: async () => (await import('./run.ts')).run,
+    load: async () => (await import('./run/run.ts')).run,
   },
   {
     name: 'demo',
-    summary: 'What is this for? A trainer is interrupted, bare and under holdfast run',
-    load: async () => (await import('./demo.ts')).demo,
+    summary: 'See what it is for: interrupt a trainer, with and without holdfast run',
+    load: async () => (await import('./demo/demo.ts')).demo,
   },
   {
     name: 'verify',
-    summary: 'Is this checkpoint whole, and could a run resume from it?',
-    load: async () => (await import('./verify.ts')).verify,
+    summary: 'Check whether a run can resume from a checkpoint',
+    load: async () => (await import('./verify/verify.ts')).verify,
   },
   {
     name: 'probe',
-    summary: 'What lies under this path, and is it a place for checkpoints?',
-    load: async () => (await import('./probe.ts')).probe,
+    summary: 'Check whether a path is a good place for checkpoints',
+    load: async () => (await import('./probe/probe.ts')).probe,
   },
   {
     name: 'seal',
-    summary: 'Make a finished checkpoint provably whole and durable',
-    load: async () => (await import('./seal.ts')).seal,
+    summary: 'Seal a finished checkpoint: verify it, record its checksums, sync it',
+    load: async () => (await import('./seal/seal.ts')).seal,
   },
   {
     name: 'ls',
-    summary: 'The sealed checkpoints of a run, the last good one marked',
-    load: async () => (await import('./ls.ts')).ls,
+    summary: 'List the sealed checkpoints of a run and mark the last good one',
+    load: async () => (await import('./ls/ls.ts')).ls,
   },
   {
     name: 'resume',
-    summary: 'Where does the run resume?',
-    load: async () => (await import('./resume.ts')).resume,
+    summary: 'Print the checkpoint that the run resumes from',
+    load: async () => (await import('./resume/resume.ts')).resume,
   },
   {
     name: 'prune',
     summary: 'Delete old checkpoints, never the last good one',
-    load: async () => (await import('./prune.ts')).prune,
+    load: async () => (await import('./prune/prune.ts')).prune,
   },
   {
     name: 'pin',
-    summary: 'Keep a checkpoint whatever prune is told',
-    load: async () => (await import('./pin.ts')).pin,
+    summary: 'Keep a checkpoint, whatever the rules of prune say',
+    load: async () => (await import('./pin/pin.ts')).pin,
   },
   {
     name: 'unpin',
-    summary: 'Let prune decide about a checkpoint again',
-    load: async () => (await import('./unpin.ts')).unpin,
+    summary: 'Let prune delete a checkpoint again',
+    load: async () => (await import('./unpin/unpin.ts')).unpin,
   },
   {
     name: 'rollback',
-    summary: 'Resume from an older checkpoint, or start fresh, without deleting',
-    load: async () => (await import('./rollback.ts')).rollback,
+    summary: 'Make a run resume from an older checkpoint, or start fresh',
+    load: async () => (await import('./rollback/rollback.ts')).rollback,
   },
   {
     name: 'quarantine',
-    summary: 'The checkpoints that were moved aside, and why',
-    load: async () => (await import('./quarantine.ts')).quarantine,
+    summary: 'List the checkpoints that were moved aside, and why',
+    load: async () => (await import('./quarantine/quarantine.ts')).quarantine,
   },
   {
     name: 'log',
-    summary: 'What happened to the run, as a timeline',
-    load: async () => (await import('./log.ts')).log,
+    summary: 'Show what happened to a run, as a timeline',
+    load: async () => (await import('./log/log.ts')).log,
   },
   {
     name: 'ship',
     summary: 'Copy a sealed checkpoint to S3, GCS or a folder, with proof',
-    load: async () => (await import('./ship.ts')).ship,
+    load: async () => (await import('./ship/ship.ts')).ship,
   },
   {
     name: 'fetch',
-    summary: 'Bring a shipped checkpoint back, verified on the way',
-    load: async () => (await import('./fetch.ts')).fetch,
-  },
-  {
-    name: 'explain',
-    summary: 'What a code of evidence or of an error means, and what to do',
-    load: async () => (await import('./explain.ts')).explain,
+    summary: 'Download a shipped checkpoint and verify every byte',
+    load: async () => (await import('./fetch/fetch.ts')).fetch,
   },
   {
     name: 'completion',
     summary: 'Print the completion script for a shell',
-    load: async () => (await import('./completion.ts')).completion,
+    load: async () => (await import('./completion/completion.ts')).completion,
   },
   {
     name: 'help',
     summary: 'Show help for a command or a topic',
-    load: async () => (await import('./help.ts')).help,
+    load: async () => (await import('./help/help.ts')).help,
   },
 ];

@@ -14,7 +14,7 @@ describe('a live block', () => {
     expect(stream.text()).toBe('a\nb\n\u001b[1A\r\u001b[Jc\nd\ne\n');
   });
 
-  it('takes away lines that are there no more', () => {
+  it('removes lines that no longer exist', () => {
     const stream = memoryStream({ isTTY: true });
     const block = createLiveBlock(stream);
     block.draw(['a', 'b', 'c']);

@@ -1,15 +1,19 @@
 import type { TextStream } from './stream.ts';
 
-/** Lines at the end of a terminal that are drawn again and again until they are done. In a pipe only the last state is written. */
+/**
+ * Lines at the end of a terminal that are drawn again and again until they are done. In a pipe only
+ * the last state is written.
+ */
 export interface LiveBlock {
   draw(lines: readonly string[]): void;
   /** The last state: these lines stay, and the next block begins below them. */
   settle(lines: readonly string[]): void;
 }
 
+/** A live block at the end of this stream. */
 export function createLiveBlock(stream: TextStream): LiveBlock {
   let shown: readonly string[] = [];
-  /** Only from the first line on that is another: a terminal that shows what it shows already flickers. */
+  /** Redraws only from the first changed line on: redrawing unchanged lines flickers. */
   const redraw = (lines: readonly string[]): void => {
     let same = 0;
     while (same < shown.length && shown[same] === lines[same]) same += 1;

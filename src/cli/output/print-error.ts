@@ -3,6 +3,7 @@ import { printable, printableJson } from '../../core/printable.ts';
 import type { TextStream } from './stream.ts';
 import { createStyle } from './style.ts';
 
+/** Where and how an error is printed. */
 export interface ErrorOutput {
   readonly stderr: TextStream;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -13,11 +14,14 @@ export interface ErrorOutput {
 
 const DEFECT_HINT = 'This is a defect in Holdfast. Please report the command and its output; HOLDFAST_DEBUG=1 shows where it happened.';
 
-/** Tells what ended the command: `error CODE: message` and the way out. A stack only for who asked for it. */
+/**
+ * Prints the error that ended the command: `error CODE: message` and the way out. Prints the stack
+ * only on request.
+ */
 export function printError(thrown: unknown, { stderr, env, asJson, noColor }: ErrorOutput): void {
   const error = toError(thrown);
   const [code, hint] = error instanceof HoldfastError ? [error.code, error.hint] : ['INTERNAL', DEFECT_HINT];
-  // Whoever closed the pipe does not read this either.
+  // If the reader closed the pipe, the error line has no reader either.
   if (code === 'OUTPUT_CLOSED') return;
   if (asJson) stderr.write(`${printableJson(JSON.stringify({ error: { code, message: error.message, hint: hint ?? null } }))}\n`);
   else {

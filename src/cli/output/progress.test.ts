@@ -29,7 +29,7 @@ describe('progress on a terminal', () => {
     expect(stream.text().split('\r')).toHaveLength(11);
   });
 
-  it('is taken away when something else is printed', async () => {
+  it('is removed when other output is printed', async () => {
     const stream = memoryStream({ isTTY: true });
     const clock = new VirtualClock();
     const progress = createProgress({ mode: 'auto', stream, clock });
@@ -45,7 +45,7 @@ describe('progress elsewhere', () => {
   it.each([
     ['a pipe', 'auto', false],
     ['a terminal with --progress=none', 'none', true],
-  ] as const)('is silent in %s', async (_, mode, isTTY) => {
+  ] as const)('prints nothing in %s', async (_, mode, isTTY) => {
     const stream = memoryStream({ isTTY });
     const clock = new VirtualClock();
     const progress = createProgress({ mode, stream, clock });
@@ -80,7 +80,7 @@ describe('progressText', () => {
     expect(progressText(update, 2000, 70)).toBe('reading 1 GiB of 8 GiB (12 %), 14s left  …/b/b/b/b/b/b/b/b/step-100.pt');
   });
 
-  it('never exceeds the columns and never lets an escape through', () => {
+  it('never exceeds the columns, and prints no control characters', () => {
     const update = { phase: 'reading', done: 1, total: 0, unit: 'files', current: 'x\u001b[2J\ny' };
     for (let columns = 1; columns < 60; columns++) {
       const text = progressText(update, 0, columns);

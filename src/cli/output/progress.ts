@@ -5,26 +5,33 @@ import { printable, printableJson } from '../../core/printable.ts';
 import type { TextStream } from './stream.ts';
 import { displayWidth, fitWidth } from './width.ts';
 
-/** How far something is. */
+/** The progress of one piece of work. */
 export interface ProgressUpdate {
-  /** What is being done: `reading`. */
+  /** The current activity: `reading`. */
   readonly phase: string;
   readonly done: number;
   /** 0 while it is not known. */
   readonly total: number;
   /** `bytes` are shown as sizes; anything else is a plural noun. */
   readonly unit: string;
-  /** What is being worked on: a path. */
+  /** The current item: a path. */
   readonly current: string;
 }
 
-/** Tells a person or a program how far a command is. Harmless to call as often as one likes. */
+/**
+ * Reports the progress of a command to a person or a program. The caller may call it as often as it
+ * likes.
+ */
 export interface Progress {
   update(update: ProgressUpdate): void;
-  /** Takes the line off the terminal, so that something else can be printed; the next update may draw it again. */
+  /**
+   * Removes the line from the terminal, so that other output can follow. The next update may draw
+   * it again.
+   */
   clear(): void;
 }
 
+/** The mode, stream and clock of a progress display. */
 export interface ProgressOptions {
   readonly mode: 'auto' | 'json' | 'none';
   readonly stream: TextStream;
@@ -35,6 +42,7 @@ export interface ProgressOptions {
 const PATIENCE_MS = 1000;
 const INTERVAL_MS = 100;
 
+/** A progress display for this mode and stream. */
 export function createProgress({ mode, stream, clock }: ProgressOptions): Progress {
   if (mode === 'json') return new JsonProgress(stream, clock);
   return mode === 'auto' && stream.isTTY === true ? new ProgressLine(stream, clock) : SILENT;
@@ -71,7 +79,9 @@ class ProgressLine implements Progress {
   }
 }
 
-/** A JSON object per line, for a program that shows progress itself. The last state is always told. */
+/**
+ * A JSON object per line, for a program that shows progress itself. Always prints the last state.
+ */
 class JsonProgress implements Progress {
   readonly #stream: TextStream;
   readonly #clock: Clock;
@@ -104,7 +114,7 @@ class JsonProgress implements Progress {
   }
 }
 
-/** `reading 1.2 GiB of 8 GiB (15 %), 12s left  step-100/model.pt`, cut to the columns there are. */
+/** `reading 1.2 GiB of 8 GiB (15 %), 12s left  step-100/model.pt`, cut to the available columns. */
 export function progressText({ phase, done, total, unit, current }: ProgressUpdate, elapsedMs: number, columns: number): string {
   const amount = unit === 'bytes' ? formatBytes : (count: number): string => `${count} ${unit}`;
   const plain = unit === 'bytes' ? formatBytes(done) : String(done);
@@ -114,7 +124,7 @@ export function progressText({ phase, done, total, unit, current }: ProgressUpda
   return fitWidth(room > 8 ? `${text}  ${fitStart(printable(current), room)}` : text, columns);
 }
 
-/** The end of a path tells more than its beginning. */
+/** The end of a path is more useful than its beginning. */
 function fitStart(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   const chars = Array.from(text);

@@ -3,10 +3,10 @@ import type { TextStream } from './stream.ts';
 
 const NAMES = ['bold', 'dim', 'red', 'green', 'yellow', 'blue', 'cyan'] as const;
 
-/** Paints text, or leaves it as it is where colours are not wanted. */
+/** Colours text, or leaves it unchanged when colours are off. */
 export type Style = Readonly<Record<(typeof NAMES)[number], (text: string) => string>>;
 
-/** What the choice depends on. */
+/** The facts that decide about colours. */
 interface ColorWishes {
   readonly stream: Pick<TextStream, 'isTTY'>;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -14,7 +14,10 @@ interface ColorWishes {
   readonly noColor: boolean;
 }
 
-/** Colours for the stream. The nearest wish wins: `--no-color`, then FORCE_COLOR, then NO_COLOR, then what the terminal can do. */
+/**
+ * Colours for the stream. The nearest wish wins: `--no-color`, then FORCE_COLOR, then NO_COLOR,
+ * then what the terminal can do.
+ */
 export function createStyle(wishes: ColorWishes): Style {
   const colored = wantsColor(wishes);
   return Object.fromEntries(
@@ -22,6 +25,7 @@ export function createStyle(wishes: ColorWishes): Style {
   ) as unknown as Style;
 }
 
+/** Decides whether to colour the output. */
 export function wantsColor({ stream, env, noColor }: ColorWishes): boolean {
   if (noColor) return false;
   const force = env['FORCE_COLOR'];

@@ -4,7 +4,7 @@ import { renderList, renderTable, wrap } from './table.ts';
 import { displayWidth } from './width.ts';
 
 describe('renderTable', () => {
-  it('aligns columns by what is seen: colours take no room, wide characters two columns', () => {
+  it('aligns columns by their visible width: colours take no room, wide characters two columns', () => {
     const rows = [
       ['\u001b[32mok\u001b[39m', '5', 'step-5'],
       ['重み', '1000', 'x'],
@@ -36,7 +36,7 @@ describe('renderList', () => {
 });
 
 describe('wrap', () => {
-  it('keeps every word, in order, and no line longer than allowed unless one word is', () => {
+  it('keeps every word, in order, and breaks every line that can be broken', () => {
     fc.assert(
       fc.property(fc.array(fc.stringMatching(/^[a-z重]{1,12}$/)), fc.integer({ min: 1, max: 40 }), (words, columns) => {
         const lines = wrap(words.join(' '), columns);

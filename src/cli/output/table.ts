@@ -1,5 +1,6 @@
 import { displayWidth } from './width.ts';
 
+/** A column of a table. */
 export interface Column {
   readonly title: string;
   readonly align?: 'left' | 'right';
@@ -7,7 +8,10 @@ export interface Column {
 
 const GAP = '  ';
 
-/** Lines of a table in the manner of kubectl: padded columns, no rules. Cells may be coloured and of any script. */
+/**
+ * Lines of a table in the manner of kubectl: padded columns, no rules. Cells may be coloured and of
+ * any script.
+ */
 export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   const lines = [columns.map(({ title }) => title), ...rows];
   const widths = columns.map((_, column) => lines.reduce((widest, cells) => Math.max(widest, displayWidth(cells[column] ?? '')), 0));
@@ -19,7 +23,9 @@ export function renderTable(columns: readonly Column[], rows: readonly (readonly
   );
 }
 
-/** Lines of term and text, the texts aligned; for help and lists. The text is wrapped to `columns`. */
+/**
+ * Lines of term and text, the texts aligned; for help and lists. The text is wrapped to `columns`.
+ */
 export function renderList(items: readonly (readonly [term: string, text: string])[], columns: number, indent = '  '): string[] {
   const widest = items.reduce((most, [term]) => Math.max(most, displayWidth(term)), 0);
   const textColumns = Math.max(20, columns - indent.length - widest - GAP.length);

@@ -19,13 +19,13 @@ describe('displayWidth', () => {
 });
 
 describe('fitWidth', () => {
-  it('leaves what fits and marks what was cut', () => {
+  it('keeps the part that fits and marks the cut', () => {
     expect(fitWidth('step-100', 8)).toBe('step-100');
     expect(fitWidth('step-1000', 8)).toBe('step-10…');
     expect(fitWidth('重み重み', 5)).toBe('重み…');
   });
 
-  it('never takes more columns than it was given', () => {
+  it('never takes more columns than allowed', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.nat(30), (text, columns) => {
         expect(displayWidth(fitWidth(text, columns))).toBeLessThanOrEqual(columns);

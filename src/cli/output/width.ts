@@ -3,7 +3,9 @@ import { stripVTControlCharacters } from 'node:util';
 const INVISIBLE = /^[\p{Mark}\p{Default_Ignorable_Code_Point}\p{Control}]$/u;
 const EMOJI = /^\p{Emoji_Presentation}$/u;
 
-/** First and last of the blocks whose characters take two columns (East Asian wide and fullwidth). */
+/**
+ * First and last of the blocks whose characters take two columns (East Asian wide and fullwidth).
+ */
 const WIDE: readonly (readonly [number, number])[] = [
   [0x1100, 0x115f],
   [0x2e80, 0x303e],
@@ -28,7 +30,9 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** The text cut to at most `columns`, marked by `…` where something was cut. Without colour codes. */
+/**
+ * The text cut to at most `columns`, marked by `…` where something was cut. Without colour codes.
+ */
 export function fitWidth(text: string, columns: number): string {
   const plain = stripVTControlCharacters(text);
   if (displayWidth(plain) <= columns) return plain;

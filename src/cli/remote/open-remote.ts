@@ -1,22 +1,22 @@
-import type { ObjectStore, UploadMemory } from '../../checkpoint/ship/backend.ts';
-import type { RangeThreads } from '../../checkpoint/ship/http/ranges/threads.ts';
-import { type Location, parseLocation } from '../../checkpoint/ship/location.ts';
-import { limitRate, type RateLimit, UNLIMITED } from '../../checkpoint/ship/rate-limit.ts';
+import type { ObjectStore, UploadMemory } from '../../remote/backends/backend.ts';
+import type { RangeThreads } from '../../remote/http/ranges/threads.ts';
+import { type Location, parseLocation } from '../../remote/backends/location.ts';
+import { limitRate, type RateLimit, UNLIMITED } from '../../remote/transfer/rate-limit.ts';
 import type { Clock } from '../../core/clock.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { createRng, randomSeed } from '../../core/rng.ts';
-import type { Invocation } from '../command.ts';
+import type { Invocation } from '../frame/command.ts';
 import type { ProgressUpdate } from '../output/progress.ts';
-import type { RemoteValues } from '../commands/remote-options.ts';
+import type { PlaceValues, RemoteValues } from './remote-options.ts';
 
-/** What a command that speaks to an object store is given beside its options. */
+/** What a command that uses an object store gets in addition to its options. */
 export interface RemoteWorld extends Pick<Invocation, 'clock' | 'env' | 'signal'> {
   readonly onProgress: (update: ProgressUpdate) => void;
-  /** Something for a person to know while it goes on. */
+  /** Called with a note for the user while the command runs. */
   readonly onNote: (text: string) => void;
 }
 
-/** Exactly two operands, of which one is an address. */
+/** Takes exactly two operands, one of them an address. */
 export function takeOperands(operands: readonly string[], names: readonly [string, string]): readonly [string, string] {
   const [first, second, ...more] = operands;
   if (first === undefined || second === undefined || more.length > 0) {
@@ -25,6 +25,7 @@ export function takeOperands(operands: readonly string[], names: readonly [strin
   return [first, second];
 }
 
+/** Parses an address; throws USAGE when it is invalid. */
 export function readLocation(text: string): Location {
   const location = parseLocation(text);
   if (location.ok) return location.value;
@@ -36,10 +37,11 @@ interface OpenWorld extends RemoteWorld {
   readonly ranges?: RangeThreads;
 }
 
-export async function openRemote(location: Location, values: RemoteValues, world: OpenWorld): Promise<ObjectStore> {
+/** Opens the store of an address with the command's options. */
+export async function openRemote(location: Location, values: PlaceValues, world: OpenWorld): Promise<ObjectStore> {
   const { clock, env, signal, memory, ranges, onNote } = world;
-  const { openStore } = await import('../../checkpoint/ship/open-store.ts');
-  const { tellRetries } = await import('../../checkpoint/ship/tell-retries.ts');
+  const { openStore } = await import('../../remote/backends/open-store.ts');
+  const { tellRetries } = await import('../../remote/transfer/tell-retries.ts');
   return openStore(location, {
     clock,
     env,
@@ -55,11 +57,12 @@ export async function openRemote(location: Location, values: RemoteValues, world
   });
 }
 
+/** The rate limit that `--limit` sets. */
 export function rateLimit({ limit }: RemoteValues, clock: Clock): RateLimit {
   return limit === null ? UNLIMITED : limitRate(limit, clock);
 }
 
-/** Progress while another process does the same. */
+/** The progress line while the command waits for another process. */
 export function waitingFor(pid: number | null, name: string): ProgressUpdate {
   return { phase: `waiting for process ${pid ?? 'unknown'}`, done: 0, total: 0, unit: 'bytes', current: name };
 }

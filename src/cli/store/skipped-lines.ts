@@ -1,7 +1,7 @@
-import type { Skipped } from '../../checkpoint/store/last-good.ts';
+import type { Skipped } from '../../store/resume/last-good.ts';
 import { printable } from '../../core/printable.ts';
 
-/** A line for each checkpoint that was not taken. */
+/** Returns a line for each skipped checkpoint. */
 export function skippedLines(skipped: readonly Skipped[]): readonly string[] {
   return skipped.map(({ name, state, code, reason, quarantined }) => {
     const where = quarantined === null ? '' : `; moved to ${printable(quarantined)}`;
@@ -12,7 +12,7 @@ export function skippedLines(skipped: readonly Skipped[]): readonly string[] {
 const STATES: Readonly<Record<Skipped['state'], string>> = {
   bad: 'bad',
   doubted: 'in doubt',
-  unreadable: 'cannot be read, which proves nothing',
+  unreadable: 'cannot be read, which does not prove that it is bad',
   busy: 'is being written',
   'not-judged': 'cannot be judged',
 };

@@ -1,10 +1,11 @@
-import { catchesSignal } from '../process-table.ts';
-import type { Rank } from '../sdk/server.ts';
-import type { Trainer } from '../trainer.ts';
+import { catchesSignal } from '../process/process-table.ts';
+import type { Rank } from '../sdk/sdk-server.ts';
+import type { Trainer } from '../process/trainer.ts';
 
 /**
- * Has every rank that can write the stacks of its threads to its standard error; returns how many were asked. Only a process of the trainer that has
- * said which signal does that, and has a handler for it right now, gets it: without one most signals kill.
+ * Asks every rank that can do so to write the stacks of its threads to its standard error, and
+ * returns how many it asked. The signal goes only to a process of the trainer that named it and has
+ * a handler for it right now. Without a handler most signals kill.
  */
 export function dumpStacks(ranks: readonly Rank[], trainer: Pick<Trainer, 'living'>): number {
   const living = new Set(trainer.living());
@@ -14,7 +15,7 @@ export function dumpStacks(ranks: readonly Rank[], trainer: Pick<Trainer, 'livin
       process.kill(pid, dumpSignal);
       return true;
     } catch {
-      // It has just ended.
+      // The process has just ended.
       return false;
     }
   }).length;

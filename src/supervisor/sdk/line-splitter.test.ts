@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LineSplitter } from './line-splitter.ts';
 
 describe('LineSplitter', () => {
-  it('gives the same lines however the bytes are cut', () => {
+  it('yields the same lines wherever the bytes are cut', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme' })), fc.infiniteStream(fc.integer({ min: 1, max: 7 })), (texts, sizes) => {
         const lines = texts.map((text) => text.replaceAll('\n', ' '));
@@ -20,7 +20,7 @@ describe('LineSplitter', () => {
     );
   });
 
-  it('refuses a line that is longer than the bound, ended or not', () => {
+  it('refuses a line longer than the bound, complete or not', () => {
     expect(new LineSplitter(4).push(Buffer.from('12345'))).toBeNull();
     expect(new LineSplitter(4).push(Buffer.from('1\n12345\n'))).toBeNull();
     const splitter = new LineSplitter(4);

@@ -1,4 +1,7 @@
-/** Cuts a stream of bytes into lines, none longer than its bound: a peer that never ends a line costs no more than that. */
+/**
+ * Splits a stream of bytes into lines, none longer than its bound: a peer that never ends a line
+ * costs no more memory than that.
+ */
 export class LineSplitter {
   readonly #maxBytes: number;
   #parts: Buffer[] = [];
@@ -8,7 +11,10 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that this piece completes, without their ends; null when one is longer than the bound. */
+  /**
+   * The lines that this piece completes, without their newlines; null when one is longer than the
+   * bound.
+   */
   push(piece: Buffer): readonly string[] | null {
     const lines: string[] = [];
     let start = 0;

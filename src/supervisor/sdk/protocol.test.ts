@@ -5,7 +5,7 @@ import { parseMessage } from './protocol.ts';
 
 const HELLO = { type: 'hello', protocol: 'holdfast.sdk/1', rank: 1, world: 4, pid: 77 };
 
-describe('a message of a rank', () => {
+describe('the parser of a rank’s messages', () => {
   it.each([
     [HELLO, { type: 'hello', rank: 1, world: 4, pid: 77, dumpSignal: null }],
     [
@@ -67,7 +67,7 @@ describe('a message of a rank', () => {
     [{ type: 'finish', more: [1] }, { type: 'finish' }],
     [{ type: 'tomorrow' }, { type: 'unknown', name: 'tomorrow' }],
     [{ type: 'constructor' }, { type: 'unknown', name: 'constructor' }],
-  ])('%j is understood', (message, value) => {
+  ])('reads %j', (message, value) => {
     expect(parseMessage(JSON.stringify(message))).toEqual({ ok: true, value });
   });
 
@@ -83,7 +83,7 @@ describe('a message of a rank', () => {
     ['{"type":"saved","save":""}', 'names no save'],
     ['{"type":"take"}', 'has no step that is a whole number from 0'],
     ['{"type":"reserve","bytes":-1}', 'has no bytes that are a whole number from 0'],
-  ])('%s is refused', (line, reason) => {
+  ])('refuses the line %s', (line, reason) => {
     expect(parseMessage(line)).toEqual({ ok: false, reason });
   });
 

@@ -1,28 +1,33 @@
 import { constants } from 'node:os';
-import { isObject, type Json, type JsonObject, parseJson } from '../../checkpoint/json.ts';
+import { isObject, type Json, type JsonObject, parseJson } from '../../core/json.ts';
 import { type Parsed, parsed, refused } from '../../core/parsed.ts';
 import { excerpt } from '../../core/printable.ts';
 
-/** What both sides speak; documented in docs/reference/sdk-protocol.md. A field may be added under the same number, a meaning never changes. */
+/**
+ * The protocol that both sides speak; documented in docs/reference/sdk-protocol.md. A field may be
+ * added under the same number; a meaning never changes.
+ */
 export const PROTOCOL = 'holdfast.sdk/1';
 /** The longest line either side may send. */
 export const MAX_LINE_BYTES = 64 * 1024;
-/** Ranks beyond this are taken for nonsense. */
+/** The parser refuses a world larger than this. */
 const MAX_WORLD = 1_000_000;
 const MAX_METRICS = 32;
 const MAX_TEXT = 500;
 
+/** The metrics that a rank reports with a step. */
 export type Metrics = Readonly<Record<string, number>>;
 
-/** What a rank says. */
+/** A message from a rank. */
 export type FromRank =
   | { readonly type: 'hello'; readonly rank: number; readonly world: number; readonly pid: number; readonly dumpSignal: number | null }
   | { readonly type: 'step'; readonly step: number; readonly metrics: Metrics }
-  /** `linked`: what is written is made of the memory that the rank has reserved. */
+  /** `linked`: the files that are written are links to the memory that the rank has reserved. */
   | { readonly type: 'begin'; readonly step: number; readonly linked: boolean }
   /**
-   * `stallMs`: how long the trainer stood still for it, where it trained on while it was written; null: until now. `waitedMs`: how long it had the
-   * folder and waited for other ranks to have one too. `betweenMs`: how long it had it and did something else before it began to save.
+   * `stallMs`: how long the trainer stood still for a save written in the background; null: until
+   * now. `waitedMs`: how long the rank had the folder and waited for other ranks to have theirs.
+   * `betweenMs`: how long the rank had the folder before it began to save.
    */
   | {
       readonly type: 'saved';
@@ -31,28 +36,36 @@ export type FromRank =
       readonly waitedMs: number;
       readonly betweenMs: number;
     }
-  /** Memory for a file that is kept from save to save; 0 gives it back. */
+  /** Asks for memory for a file that is kept from save to save; 0 gives it back. */
   | { readonly type: 'reserve'; readonly bytes: number }
   | { readonly type: 'failed'; readonly save: string; readonly reason: string }
-  /** Nodes that have a run each hold different checkpoints: can it go on from this step? `agreed`: all ranks do. */
+  /**
+   * Asks whether this rank can resume from a step, when each node has a run of its own with other
+   * checkpoints. `agreed`: all ranks can.
+   */
   | { readonly type: 'take'; readonly step: number; readonly agreed: boolean }
   | { readonly type: 'late'; readonly at: number; readonly step: number }
-  /** All ranks save at the step that they agree on, so long after one of them is asked; null: they cannot agree any more. */
+  /**
+   * All ranks save at the step that they agree on, this long after one of them is asked; null: they
+   * can no longer agree.
+   */
   | { readonly type: 'agrees'; readonly withinMs: number | null }
   | { readonly type: 'busy'; readonly what: string | null }
   | { readonly type: 'finish' }
-  /** A message of a later version, to be passed over. */
+  /** A message of a later version; the supervisor ignores it. */
   | { readonly type: 'unknown'; readonly name: string };
 
+/** The checkpoint that a rank resumes from. */
 export interface ResumeFrom {
   readonly path: string;
   readonly step: number;
   readonly save: string;
 }
 
+/** Why the supervisor asks for a save. */
 export type SaveReason = 'cadence' | 'notice' | 'asked';
 
-/** What the supervisor says. */
+/** A message from the supervisor. */
 export type ToRank =
   | {
       readonly type: 'welcome';
@@ -60,20 +73,26 @@ export type ToRank =
       readonly run: string;
       readonly attempt: number;
       readonly resume: ResumeFrom | null;
-      /** Several ranks: the steps of the newest sealed checkpoints, the newest first. */
+      /** For several ranks: the steps of the newest sealed checkpoints, the newest first. */
       readonly steps: readonly number[];
-      /** A save is due at every multiple of this; null: the supervisor says when. */
+      /** A save is due at every multiple of this; null: the supervisor asks for each save. */
       readonly everySteps: number | null;
-      /** Memory can be reserved. */
+      /** The rank can reserve memory. */
       readonly reserves: boolean;
+      /**
+       * A file of eight bytes for the rank's newest step, which the rank maps into its memory;
+       * null: there is none.
+       */
+      readonly counter: string | null;
     }
-  /** A save is due: with a number at that step exactly, else at the next. */
+  /** A save is due: at step `at` exactly, or at the next step when `at` is null. */
   | { readonly type: 'save'; readonly why: SaveReason; readonly at: number | null }
-  /** The save that was asked for is not wanted any more. */
+  /** Withdraws the request for a save. */
   | { readonly type: 'relax' }
   /**
-   * `mark`: a file to make when all is written, so that it can be kept also when the supervisor does not hear of it; null: none. `names`: a file for
-   * the names of what this rank has written, made before; null: nobody else writes there.
+   * `mark`: a file that the rank makes when all is written, so that the save counts even if the
+   * supervisor misses the message; null: none. `names`: a file for the names of this rank's files,
+   * made before the save; null: the rank has the folder to itself.
    */
   | {
       readonly type: 'folder';
@@ -86,12 +105,13 @@ export type ToRank =
   | { readonly type: 'refused'; readonly step: number; readonly code: string; readonly reason: string }
   /** The answer to `reserve`: a folder in memory; null: there is none, and why. */
   | { readonly type: 'reserved'; readonly path: string | null; readonly reason: string | null }
-  /** The answer to `take`; null: not from this step, and why. */
+  /** The answer to `take`; null: the rank cannot resume from this step, and why. */
   | { readonly type: 'taken'; readonly step: number; readonly resume: ResumeFrom | null; readonly reason: string | null }
   | { readonly type: 'sealed'; readonly save: string; readonly step: number; readonly path: string }
   | { readonly type: 'lost'; readonly save: string; readonly reason: string }
   | { readonly type: 'bye' };
 
+/** One line of the protocol, with its newline. */
 export function formatMessage(message: ToRank): string {
   return `${JSON.stringify(message)}\n`;
 }
@@ -131,7 +151,9 @@ function readHello({ protocol, rank, world, pid, dumpSignal }: JsonObject): Pars
   return parsed({ type: 'hello', rank, world, pid: isCount(pid) ? pid : 0, dumpSignal: isOurSignal(dumpSignal) ? dumpSignal : null });
 }
 
-/** Signals that a process may have for its own use: the two of the user, and the real-time ones of Linux. */
+/**
+ * Signals that a process may use for itself: SIGUSR1, SIGUSR2, and the real-time signals of Linux.
+ */
 function isOurSignal(value: Json | undefined): value is number {
   if (!isCount(value)) return false;
   return (
@@ -139,7 +161,7 @@ function isOurSignal(value: Json | undefined): value is number {
   );
 }
 
-/** What is not a finite number is left out: a loss may be NaN, which JSON cannot say. */
+/** Keeps finite numbers only: a loss may be NaN, which JSON cannot hold. */
 function readMetrics(value: Json | undefined): Metrics {
   if (!isObject(value)) return {};
   const numbers = Object.entries(value).flatMap(([name, number]) =>

@@ -3,11 +3,11 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.ts';
-import { processIdentity } from '../../checkpoint/store/process-identity.ts';
+import { processIdentity } from '../../store/disk/process-identity.ts';
 import { makeSocketPlace, socketCandidates, sweepSocketFolders } from './socket-folder.ts';
 
-describe('the place of the socket', () => {
-  it('is a new folder that only its owner can enter, gone when it is not needed any more', () => {
+describe('the folder of the socket', () => {
+  it('is new, open to its owner alone, and removed after use', () => {
     using folder = tempFolder();
     const place = makeSocketPlace([folder.path], null);
     expect(statSync(dirname(place.path)).mode & 0o777).toBe(0o700);
@@ -15,7 +15,7 @@ describe('the place of the socket', () => {
     expect(existsSync(dirname(place.path))).toBe(false);
   });
 
-  it('passes by a folder whose path is too long for a socket, and one that is not there', () => {
+  it('is not made where the path is too long for a socket, or where the parent is missing', () => {
     using folder = tempFolder();
     const long = join(folder.path, 'x'.repeat(90));
     mkdirSync(long);
@@ -24,14 +24,14 @@ describe('the place of the socket', () => {
     place.remove();
   });
 
-  it('is an error that says why for each candidate when there is none', () => {
+  it('fails with an error that gives the reason for each candidate when none is usable', () => {
     const long = `/tmp/${'x'.repeat(100)}`;
     expect(() => makeSocketPlace([long, '/nonexistent'], null)).toThrow(
       /^there is no place for the socket of the SDK: the path in \/tmp\/x+ would have \d+ bytes, at most \d+ are possible; \/nonexistent cannot be written \(ENOENT\)$/,
     );
   });
 
-  it('is looked for where the user says first', () => {
+  it('is made first where the user asks for it', () => {
     expect(socketCandidates({ TMPDIR: '/mine', XDG_RUNTIME_DIR: 'relative' })).toEqual(['/mine', '/tmp', '/dev/shm']);
     expect(socketCandidates({ TMPDIR: '/tmp' })).toEqual(['/tmp', '/dev/shm']);
   });
@@ -39,13 +39,13 @@ describe('the place of the socket', () => {
 
 const SELF = processIdentity('boot-1');
 
-/** A process of this machine that has ended and was collected. */
+/** A process of this machine that has ended and was waited for. */
 function deadOwner(): string {
   const { pid } = spawnSync('true');
   return (SELF ?? '').replace(/\.\d+\.\d+$/, `.${pid}.1`);
 }
 
-describe.skipIf(SELF === null)('folders that killed supervisors have left', () => {
+describe.skipIf(SELF === null)('the folders that killed supervisors leave behind', () => {
   it('are removed, with the socket in them', () => {
     using parent = tempFolder();
     const place = makeSocketPlace([parent.path], deadOwner());
@@ -54,7 +54,7 @@ describe.skipIf(SELF === null)('folders that killed supervisors have left', () =
     expect(readdirSync(parent.path)).toEqual([]);
   });
 
-  it('stay where the owner lives or cannot be told, and where anything is in them that is not ours', () => {
+  it('stay when the owner lives or is unknown, or when they contain a foreign file', () => {
     using parent = tempFolder();
     const kept = [
       makeSocketPlace([parent.path], SELF),

@@ -1,18 +1,24 @@
 import { lstatSync, mkdtempSync, opendirSync, readdirSync, rmdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDead } from '../../checkpoint/store/process-identity.ts';
+import { isDead } from '../../store/disk/process-identity.ts';
 import { HoldfastError, systemCode } from '../../core/errors.ts';
 import { printable } from '../../core/printable.ts';
 
 /** The kernel's own bound on the path of a Unix socket, less the byte that ends it. */
 const MAX_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
 const SOCKET_NAME = 'sdk';
+/** The step counter of a rank. */
+const COUNTER = /^step-\d+$/;
 const PREFIX = 'holdfast-';
-/** The name of an empty file says whose folder it is, so that others can tell whether that process still lives. */
+/**
+ * An empty file whose name holds the owner's identity, so that other supervisors can see whether
+ * that process still lives.
+ */
 const OWNER_MARK = 'owner-';
-/** A folder for temporary files may hold very many; no more of them are looked at. */
+/** The most folders to look at: a folder for temporary files may hold very many. */
 const MOST_ENTRIES = 10_000;
 
+/** Where the socket is. */
 export interface SocketPlace {
   readonly path: string;
   /** Removes the socket and its folder. */
@@ -20,8 +26,9 @@ export interface SocketPlace {
 }
 
 /**
- * A path for the socket in a new folder that only this user can enter: whoever can connect could end the run. The first place that is
- * writable and short enough is taken. `owner` is the identity of this process, null where it has none.
+ * Finds a path for the socket in a new folder that only this user can enter, because any peer that
+ * connects could end the run. The first writable folder with a short enough path is used. `owner`
+ * is the identity of this process, null when it has none.
  */
 export function makeSocketPlace(candidates: readonly string[], owner: string | null): SocketPlace {
   const reasons: string[] = [];
@@ -46,15 +53,15 @@ export function makeSocketPlace(candidates: readonly string[], owner: string | n
   });
 }
 
-/** Where to try, the first choice first. */
+/** The folders to try, the first choice first. */
 export function socketCandidates(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const own = [env['XDG_RUNTIME_DIR'], env['TMPDIR']].filter((path) => path !== undefined && path.startsWith('/'));
   return [...new Set([...(own as string[]), '/tmp', '/dev/shm'])];
 }
 
 /**
- * Removes the folders of processes that were killed before they could do so themselves: of this user, with the mark of a process that is surely
- * dead, and with nothing in them but what we put there. Never fails: it only tidies up.
+ * Removes the folders of killed supervisors: of this user, with the mark of a process that is
+ * surely dead, and with no foreign file in them. Never fails, because it only tidies up.
  */
 export function sweepSocketFolders(parents: readonly string[], owner: string | null): void {
   for (const parent of parents) {
@@ -62,7 +69,7 @@ export function sweepSocketFolders(parents: readonly string[], owner: string | n
       try {
         sweepFolder(folder, owner);
       } catch {
-        // Another supervisor was quicker, or it is not for us to remove.
+        // Another supervisor was quicker, or the folder is not ours to remove.
       }
     }
   }
@@ -74,8 +81,8 @@ function sweepFolder(folder: string, owner: string | null): void {
   const names = readdirSync(folder);
   const [mark, ...others] = names.filter((name) => name.startsWith(OWNER_MARK));
   if (mark === undefined || others.length > 0 || !isDead(mark.slice(OWNER_MARK.length), owner)) return;
-  if (names.some((name) => name !== mark && name !== SOCKET_NAME)) return;
-  // The mark last: what is left half-way is found again.
+  if (names.some((name) => name !== mark && name !== SOCKET_NAME && !COUNTER.test(name))) return;
+  // The mark goes last, so that a half-removed folder is found again.
   for (const name of [...names.filter((other) => other !== mark), mark]) unlinkSync(join(folder, name));
   rmdirSync(folder);
 }
@@ -93,7 +100,7 @@ function foldersIn(parent: string): readonly string[] {
       listing.closeSync();
     }
   } catch {
-    // Not there, or not to be read.
+    // The folder is missing or cannot be read.
   }
   return found;
 }

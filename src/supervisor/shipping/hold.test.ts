@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { sealSteps, testRun } from '../../../test/support/sealed-run.ts';
-import { listPins, pin, unpin } from '../../checkpoint/store/pins.ts';
-import { prune } from '../../checkpoint/store/prune.ts';
-import { findSealed } from '../../checkpoint/store/roll-back.ts';
+import { listPins, pin, unpin } from '../../store/retention/pins.ts';
+import { prune } from '../../store/retention/prune.ts';
+import { findSealed } from '../../store/attempt/roll-back.ts';
 import { holdWhileSent, releaseHeld } from './hold.ts';
 
 const RETENTION = { last: 1, every: null, withinMs: null };
 
-describe('what is being sent', () => {
-  it('is kept until it has been sent, and no longer', async () => {
+describe('a checkpoint that is being sent', () => {
+  it('is kept until it is sent, and no longer', async () => {
     using run = testRun();
     await sealSteps(run.store, 'g', 1, 2);
     const letGo = holdWhileSent(run.store, findSealed(run.store, '1'));
@@ -17,7 +17,7 @@ describe('what is being sent', () => {
     expect((await prune(run.store, { retention: RETENTION })).removed).toMatchObject([{ name: 'step-1' }]);
   });
 
-  it('is kept for good when a person pins it meanwhile', async () => {
+  it('is kept for good when the user pins it meanwhile', async () => {
     using run = testRun();
     await sealSteps(run.store, 'g', 1, 2);
     const checkpoint = findSealed(run.store, '1');
@@ -28,7 +28,7 @@ describe('what is being sent', () => {
     expect((await prune(run.store, { retention: RETENTION })).removed).toEqual([]);
   });
 
-  it('is kept until it has been sent, also when a person unpins it meanwhile', async () => {
+  it('is kept until it is sent, even when the user unpins it meanwhile', async () => {
     using run = testRun();
     await sealSteps(run.store, 'g', 1, 2);
     const checkpoint = findSealed(run.store, '1');
@@ -40,7 +40,7 @@ describe('what is being sent', () => {
     expect((await prune(run.store, { retention: RETENTION })).removed).toMatchObject([{ name: 'step-1' }]);
   });
 
-  it('is let go of by the next process when the one that sent it was killed', async () => {
+  it('is released by the next process when its sender was killed', async () => {
     using run = testRun();
     await sealSteps(run.store, 'g', 1, 2);
     holdWhileSent(run.store, findSealed(run.store, '1'));

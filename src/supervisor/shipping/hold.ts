@@ -1,11 +1,12 @@
-import { at } from '../../checkpoint/store/layout.ts';
-import { replaceFile } from '../../checkpoint/store/replace-file.ts';
-import type { SealedCheckpoint } from '../../checkpoint/store/scan.ts';
-import type { OpenStore } from '../../checkpoint/store/store.ts';
+import { at } from '../../seal/names.ts';
+import { replaceFile } from '../../store/disk/replace-file.ts';
+import type { SealedCheckpoint } from '../../store/folder/scan.ts';
+import type { OpenStore } from '../../store/folder/store.ts';
 
 /**
- * Keeps retention from deleting a checkpoint while it is sent: where saves come faster than copies get through, none would ever arrive. What comes
- * back lets go of it. It is no pin: what people pin and unpin meanwhile is theirs alone.
+ * Keeps retention from deleting a checkpoint during its upload; call the result to release it.
+ * Without this, a run that saves faster than it ships would never finish a copy. A hold is separate
+ * from the user's pins.
  */
 export function holdWhileSent(store: OpenStore, { name }: SealedCheckpoint): () => void {
   return quietly(
@@ -17,14 +18,14 @@ export function holdWhileSent(store: OpenStore, { name }: SealedCheckpoint): () 
   );
 }
 
-/** Lets go of what this process, or one before it that was killed, has held. */
+/** Releases the holds of this process and of a killed process before it. */
 export function releaseHeld({ fs, path }: OpenStore): void {
   quietly(() => {
     if (fs.stat(at.heldFile(path))?.kind === 'file') fs.unlink(at.heldFile(path));
   }, undefined);
 }
 
-/** A folder that cannot be written is no reason not to ship. */
+/** A folder that cannot be written does not stop the copy. */
 function quietly<T>(act: () => T, otherwise: T): T {
   try {
     return act();

@@ -1,51 +1,55 @@
-import type { OpenStore } from '../../checkpoint/store/store.ts';
-import type { Book } from '../book.ts';
-import { judge } from '../hang/watch.ts';
-import type { CurrentLife } from '../live-once.ts';
-import type { Notices } from '../notices.ts';
-import type { RunOptions } from '../options.ts';
-import { judgeOverdue } from '../sealing/overdue.ts';
+import type { OpenStore } from '../../store/folder/store.ts';
+import type { RunLog } from '../base/run-log.ts';
+import { judge } from '../hang/watch-progress.ts';
+import type { CurrentSession } from '../attempt/attempt-options.ts';
+import type { Notices } from '../notices/notices.ts';
+import type { RunOptions } from '../settings/run-options.ts';
+import { judgeOverdue } from '../session/judge-overdue.ts';
 import { type LiveFacts, makeStatus, type Status } from './status.ts';
 import { countEvent, FIRST_TOTALS, type Totals } from './totals.ts';
 
 interface StatusWorld {
   readonly options: RunOptions;
   readonly store: OpenStore;
-  readonly book: Book;
+  readonly log: RunLog;
   readonly notices: Notices;
-  readonly current: CurrentLife;
+  readonly current: CurrentSession;
 }
 
-/** Knows the status of the run at any time: it counts what is written into the book, and looks at the rest when it is asked. */
+/**
+ * The live status of the run: it counts events as they are recorded, and reads the rest on request.
+ */
 export class LiveStatus {
   readonly #world: StatusWorld;
   #totals: Totals = FIRST_TOTALS;
 
   constructor(world: StatusWorld) {
     this.#world = world;
-    world.book.listen((event) => (this.#totals = countEvent(this.#totals, event)));
+    world.log.listen((event) => (this.#totals = countEvent(this.#totals, event)));
   }
 
   now(): Status {
-    const { options, store, book, notices } = this.#world;
+    const { options, store, log, notices } = this.#world;
     return makeStatus({
       run: store.run,
-      node: book.node,
+      node: log.node,
       version: options.version,
       nowMs: store.clock.now(),
-      attempt: book.attempt,
+      attempt: log.attempt,
       totals: this.#totals,
       notices: notices.all,
       deadline: notices.deadline,
       live: this.#live(),
+      trial: options.trial,
+      scheduledAtMs: options.scheduledAtMs,
     });
   }
 
   #live(): LiveFacts | null {
     const { current, store, options } = this.#world;
-    const { life, trainer } = current;
-    if (life === null || trainer === null) return null;
-    const { measured, ranks, desk } = life;
+    const { session, trainer } = current;
+    if (session === null || trainer === null) return null;
+    const { measured, ranks, coordinator } = session;
     const nowMs = store.clock.monotonic();
     return {
       pid: trainer.pid,
@@ -56,14 +60,14 @@ export class LiveStatus {
       stepsPerSecond: measured.stepsPerSecond,
       lastGoodStep: measured.lastGoodStep,
       lastGoodAgeMs: measured.lastGoodAgeMs(nowMs),
-      unsavedMs: life.isUnknown ? null : measured.unsavedMs(nowMs),
+      unsavedMs: session.isUnknown ? null : measured.unsavedMs(nowMs),
       unsavedSteps: measured.lostSteps,
-      savePhase: desk.phase,
-      seal: judgeOverdue(life, store.clock),
-      // Nobody knows when a busy trainer makes its next step.
+      savePhase: coordinator.phase,
+      seal: judgeOverdue(session, store.clock),
+      // The next step of a busy trainer cannot be predicted.
       flush: measured.busyMs(nowMs) === null ? [measured.stepRest, measured.write, measured.seal] : [null, null, null],
       predictions: measured.predictionError,
-      hang: options.hang === null ? null : judge({ life, rules: options.hang, clock: store.clock }),
+      hang: options.hang === null ? null : judge({ session, rules: options.hang, clock: store.clock }),
     };
   }
 }

@@ -1,9 +1,9 @@
+import { type Labels, metricHead, metricSample } from '../../core/prometheus.ts';
 import type { Status } from './status.ts';
 
-type Labels = Readonly<Record<string, string>>;
 interface Sample {
   readonly labels?: Labels;
-  /** Null: not known now, and left out. */
+  /** Null: unknown now, and left out. */
   readonly value: number | null | undefined;
 }
 
@@ -22,7 +22,7 @@ export const METRICS: readonly Metric[] = [
   {
     name: 'holdfast_run_info',
     type: 'gauge',
-    help: 'Always 1; what runs is in the labels.',
+    help: 'Always 1; the labels describe the run.',
     samples: ({ run, node, version, attempt, state }) => [
       { labels: { run, node, version, attempt: String(attempt ?? ''), state }, value: 1 },
     ],
@@ -31,13 +31,13 @@ export const METRICS: readonly Metric[] = [
   {
     name: 'holdfast_steps_per_second',
     type: 'gauge',
-    help: 'Pace of the last steps.',
+    help: 'Steps per second over the last steps.',
     samples: ({ progress }) => one(progress?.stepsPerSecond),
   },
   {
     name: 'holdfast_ranks',
     type: 'gauge',
-    help: 'Ranks on this node that speak with the supervisor.',
+    help: 'Ranks on this node that are attached to the supervisor.',
     samples: ({ trainer }) => one(trainer?.ranks),
   },
   {
@@ -55,37 +55,37 @@ export const METRICS: readonly Metric[] = [
   {
     name: 'holdfast_unsaved_seconds',
     type: 'gauge',
-    help: 'Work that would be lost now.',
+    help: 'Work that a kill would lose now.',
     samples: ({ unsaved }) => one(unsaved?.seconds),
   },
   {
     name: 'holdfast_unsaved_accelerator_seconds',
     type: 'gauge',
-    help: 'The same, times the number of ranks of all nodes: each node tells of all, so take the largest and not the sum.',
+    help: 'The same, times the number of ranks of all nodes. Each node reports the whole run: take the maximum, not the sum.',
     samples: ({ unsaved }) => one(unsaved?.acceleratorSeconds),
   },
   {
     name: 'holdfast_saves_total',
     type: 'counter',
-    help: 'Saves by what became of them.',
+    help: 'Saves by outcome.',
     samples: ({ saves }) => Object.entries(saves.outcomes).map(([outcome, value]) => ({ labels: { outcome }, value })),
   },
   {
     name: 'holdfast_save_seconds_total',
     type: 'counter',
-    help: 'Time of sealed saves, from begin to sealed.',
+    help: 'Time of sealed saves, from start to seal.',
     samples: ({ saves }) => one(saves.seconds),
   },
   {
     name: 'holdfast_save_write_seconds_total',
     type: 'counter',
-    help: 'Of that, the time until they were written, whether the trainer stood still or trained on meanwhile.',
+    help: 'Of that, the time until they were written, including the time in which the trainer kept training.',
     samples: ({ saves }) => one(saves.writeSeconds),
   },
   {
     name: 'holdfast_save_stall_seconds_total',
     type: 'counter',
-    help: 'Of that, the time in which the trainer stood still.',
+    help: 'Of that, the time in which the trainer stalled.',
     samples: ({ saves }) => one(saves.stallSeconds),
   },
   { name: 'holdfast_save_bytes_total', type: 'counter', help: 'Bytes of sealed saves.', samples: ({ saves }) => one(saves.bytes) },
@@ -98,86 +98,82 @@ export const METRICS: readonly Metric[] = [
   {
     name: 'holdfast_last_save_stall_seconds',
     type: 'gauge',
-    help: 'Of that, the time in which the trainer stood still.',
+    help: 'Of that, the time in which the trainer stalled.',
     samples: ({ saves }) => one(saves.last?.stallSeconds),
   },
   {
     name: 'holdfast_sealing_seconds',
     type: 'gauge',
-    help: 'Time for which the save that was handed over waits for the disk; only while one does.',
+    help: 'Time for which a written save has been waiting for the disk; absent without such a save.',
     samples: ({ saves }) => one(saves.sealing?.seconds),
   },
   {
     name: 'holdfast_seal_overdue',
     type: 'gauge',
-    help: '1 while that is many times what was predicted: the disk may not answer any more.',
+    help: '1 while that is many times the predicted time: the disk may have stopped responding.',
     samples: ({ trainer, saves }) => flag(trainer === null ? undefined : saves.sealing?.isOverdue === true),
   },
   {
     name: 'holdfast_predicted_flush_seconds',
     type: 'gauge',
-    help: 'What a flush would take if a notice came now.',
+    help: 'Predicted time of a flush if a notice came now.',
     samples: ({ flush }) => [
-      { labels: { quantile: '0.5' }, value: flush?.medianSeconds },
-      { labels: { quantile: '0.95' }, value: flush?.p95Seconds },
+      { labels: { percentile: '50' }, value: flush?.medianSeconds },
+      { labels: { percentile: '95' }, value: flush?.p95Seconds },
     ],
   },
   {
     name: 'holdfast_predictions_compared',
     type: 'gauge',
-    help: 'Predictions of how long a save is written or sealed that were held against what it took, of this run and of what it remembers of earlier ones.',
+    help: 'Predicted write and seal times that were compared with the real ones, by this supervisor and by earlier ones.',
     samples: ({ saves }) => one(saves.predictions?.compared),
   },
   {
     name: 'holdfast_predictions_in_time',
     type: 'gauge',
-    help: 'Of these, the ones that ended within the predicted P95; 19 of 20 should.',
+    help: 'Of these, the ones within the predicted P95; 19 of 20 should be.',
     samples: ({ saves }) => one(saves.predictions?.withinP95),
   },
   {
     name: 'holdfast_prediction_deviation_ratio',
     type: 'gauge',
-    help: 'How far they were from the predicted median in the mean, as a share of it.',
+    help: 'Mean deviation from the predicted median, as a share of the median.',
     samples: ({ saves }) => one(saves.predictions?.meanDeviation),
   },
   {
     name: 'holdfast_notice_seconds_left',
     type: 'gauge',
-    help: 'Time until the process is killed; only while a notice runs.',
+    help: 'Time until the process is killed; absent without a notice that ends the attempt.',
     samples: ({ notice }) => one(notice?.secondsLeft),
   },
   {
     name: 'holdfast_advice',
     type: 'gauge',
-    help: 'Advice that was given and not taken back.',
+    help: 'Advice that was given and not withdrawn.',
     samples: ({ advice }) => advice.map(({ cause }) => ({ labels: { cause }, value: 1 })),
   },
-  { name: 'holdfast_restarts_total', type: 'counter', help: 'Restarts of the trainer in place.', samples: ({ restarts }) => one(restarts) },
+  {
+    name: 'holdfast_restarts_total',
+    type: 'counter',
+    help: 'Restarts of the trainer by this supervisor.',
+    samples: ({ restarts }) => one(restarts),
+  },
   { name: 'holdfast_hung', type: 'gauge', help: '1 while the trainer seems to hang.', samples: ({ hang }) => flag(hang?.isHung) },
   {
     name: 'holdfast_quiet_seconds',
     type: 'gauge',
-    help: 'Time since the trainer gave a sign of life.',
+    help: 'Time since the last sign of life of the trainer.',
     samples: ({ hang }) => one(hang?.quietSeconds),
   },
 ];
 
-/** The metrics in the text form of Prometheus. */
+/** The metrics in the text format of Prometheus. */
 export function renderMetrics(status: Status): string {
-  return METRICS.map(({ name, type, help, samples }) => {
+  const lines = METRICS.flatMap(({ name, type, help, samples }) => {
     const known = samples(status).flatMap(({ labels = {}, value }) =>
-      value === null || value === undefined ? [] : [`${name}${renderLabels(labels)} ${value}\n`],
+      value === null || value === undefined ? [] : [metricSample(name, labels, value)],
     );
-    return known.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${known.join('')}`;
-  }).join('');
-}
-
-function renderLabels(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
-}
-
-/** The three characters that the form escapes. */
-function escaped(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+    return known.length === 0 ? [] : [...metricHead(name, type, help), ...known];
+  });
+  return lines.map((line) => `${line}\n`).join('');
 }

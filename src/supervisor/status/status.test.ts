@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeNotice } from '../../domain/notice.ts';
-import { formatAddress, parseStatusAddress } from './address.ts';
+import { makeNotice } from '../../domain/grace/notice.ts';
+import { formatAddress, parseStatusAddress } from '../settings/status-address.ts';
 import { METRICS, renderMetrics } from './metrics.ts';
 import { type LiveFacts, makeStatus, type StatusFacts } from './status.ts';
 import { countEvent, FIRST_TOTALS } from './totals.ts';
@@ -42,7 +42,7 @@ const FACTS: StatusFacts = {
 };
 
 describe('the status of a run', () => {
-  it('counts unsaved work in seconds of every accelerator, and a flush with the rest of the step', () => {
+  it('counts unsaved work in accelerator-seconds, and a flush with the rest of the step', () => {
     expect(makeStatus(FACTS)).toMatchObject({
       state: 'training',
       unsaved: { steps: 20, seconds: 9, accelerators: 8, acceleratorSeconds: 72 },
@@ -52,20 +52,20 @@ describe('the status of a run', () => {
     });
   });
 
-  it('tells how well saves were predicted, while there is a trainer', () => {
+  it('reports how well saves were predicted, while there is a trainer', () => {
     expect(makeStatus(FACTS).saves.predictions).toEqual({ compared: 40, withinP95: 38, meanDeviation: 0.2 });
     expect(renderMetrics(makeStatus(FACTS))).toContain('holdfast_predictions_in_time 38\n');
     expect(makeStatus({ ...FACTS, live: null }).saves.predictions).toBeNull();
   });
 
-  it('does not make up what is not known', () => {
+  it('reports unknown values as null', () => {
     const live = { ...LIVE, lastGoodStep: null, lastGoodAgeMs: null, flush: [null, null, null] as const };
     expect(makeStatus({ ...FACTS, live })).toMatchObject({ lastGood: null, flush: null });
     expect(makeStatus({ ...FACTS, live: { ...LIVE, unsavedMs: null } }).unsaved).toBeNull();
     expect(makeStatus({ ...FACTS, live: null })).toMatchObject({ state: 'starting', trainer: null, progress: null, unsaved: null });
   });
 
-  it('tells how long a notice leaves, and which advice stands', () => {
+  it('reports the time that a notice leaves, and the current advice', () => {
     const notices = [
       makeNotice({ cause: 'sigterm', atMs: NOW - 1000, source: 'signal' }),
       makeNotice({ cause: 'aws-rebalance', atMs: NOW, source: 'metadata' }),
@@ -80,7 +80,7 @@ describe('the status of a run', () => {
     expect(renderMetrics(status)).toContain('holdfast_notice_seconds_left 14\n');
   });
 
-  it('counts what is recorded', () => {
+  it('counts the events that are recorded', () => {
     const ended = {
       kind: 'save-ended',
       save: 's',
@@ -106,7 +106,24 @@ describe('the status of a run', () => {
     expect(text).toContain('node="n \\"1\\"\\n"');
   });
 
-  it('tells of a save that waits for the disk, and whether that is too long', () => {
+  it('keeps the rules of promlint in the names, types and labels of all metrics', () => {
+    const names = METRICS.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    const notices = [makeNotice({ cause: 'sigterm', atMs: NOW, source: 'signal' })];
+    const status = makeStatus({ ...FACTS, notices });
+    for (const { name, type, help, samples } of METRICS) {
+      expect(name).toMatch(/^holdfast_[a-z_]+$/);
+      expect(help).not.toBe('');
+      expect(name.endsWith('_total')).toBe(type === 'counter');
+      // These suffixes and labels belong to histograms and summaries.
+      expect(name).not.toMatch(/_(count|sum|bucket)$/);
+      const labels = samples(status).flatMap((sample) => Object.keys(sample.labels ?? {}));
+      expect(labels).not.toContain('quantile');
+      expect(labels).not.toContain('le');
+    }
+  });
+
+  it('reports a save that waits for the disk, and whether the wait is too long', () => {
     const seal = { isOverdue: true, step: 120, tookMs: 60_000, limitMs: 30_000, sentence: 'sealing step 120 has taken 1m so far' };
     const status = makeStatus({ ...FACTS, live: { ...LIVE, savePhase: 'sealing', seal } });
     expect(status.saves).toMatchObject({
@@ -121,24 +138,24 @@ describe('the status of a run', () => {
     expect(renderMetrics(makeStatus({ ...FACTS, live: null }))).not.toContain('holdfast_seal_overdue');
   });
 
-  it('has every metric in its reference', () => {
+  it('has every metric in its reference page', () => {
     const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/status.md'), 'utf8');
     for (const { name, type, help } of METRICS) expect(page).toContain(`| \`${name}\` | ${type} | ${help} |`);
   });
 });
 
-describe('where a status is served', () => {
+describe('the address of a status', () => {
   it.each([
     ['9400', '127.0.0.1:9400'],
     ['0.0.0.0:9400', '0.0.0.0:9400'],
     ['[::1]:0', '[::1]:0'],
     ['localhost:1', 'localhost:1'],
-  ])('%s is %s', (text, address) => {
+  ])('%s is read as %s', (text, address) => {
     const read = parseStatusAddress(text);
     expect(read.ok && formatAddress(read.value)).toBe(address);
   });
 
-  it.each(['', 'x', '-1', '65536', '1.2.3:9', 'example.org:80', '::1:9', ':9', '1:2:3'])('"%s" is refused', (text) => {
+  it.each(['', 'x', '-1', '65536', '1.2.3:9', 'example.org:80', '::1:9', ':9', '1:2:3'])('the text "%s" is refused', (text) => {
     expect(parseStatusAddress(text).ok).toBe(false);
   });
 });

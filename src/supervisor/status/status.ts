@@ -1,14 +1,18 @@
-import type { Deadline } from '../../domain/effective-grace.ts';
-import type { HangVerdict } from '../../domain/hang.ts';
-import type { SealVerdict } from '../../domain/overdue-seal.ts';
-import { CAUSES, firstTerminating, type Notice } from '../../domain/notice.ts';
-import type { Prediction, PredictionError } from '../../domain/prediction.ts';
+import type { Trial } from '../../domain/sweep/grid.ts';
+import type { Deadline } from '../../domain/grace/effective-grace.ts';
+import type { HangVerdict } from '../../domain/hang/hang.ts';
+import type { SealVerdict } from '../../domain/hang/overdue-seal.ts';
+import { CAUSES, firstTerminating, type Notice } from '../../domain/grace/notice.ts';
+import type { Prediction, PredictionError } from '../../domain/grace/prediction.ts';
 import type { LastSave, Totals } from './totals.ts';
 
-/** Named in every answer; a field may be added under the same number, a meaning never changes. Documented in docs/reference/status.md. */
+/**
+ * The schema named in every answer. A field may be added under the same number; a meaning never
+ * changes. Documented in docs/reference/status.md.
+ */
 const STATUS_SCHEMA = 'holdfast.status/1';
 
-/** The life that goes on, as far as a status tells of it. */
+/** The part of the current trainer session that a status reports. */
 export interface LiveFacts {
   readonly pid: number;
   readonly ranks: number;
@@ -18,18 +22,22 @@ export interface LiveFacts {
   readonly stepsPerSecond: number | null;
   readonly lastGoodStep: number | null;
   readonly lastGoodAgeMs: number | null;
-  /** Null: nobody knows. */
+  /** Null: unknown. */
   readonly unsavedMs: number | null;
   readonly unsavedSteps: number | null;
   readonly savePhase: string;
-  /** Of what waits for the disk; null: nothing does. */
+  /** The save that waits for the disk; null: none does. */
   readonly seal: SealVerdict | null;
-  /** What a flush would take: until the step ends, to write, to seal; null where one of them was never measured, or cannot be told. */
+  /**
+   * The time a flush would take: until the step ends, to write, to seal. Null when one of them was
+   * never measured, or cannot be predicted.
+   */
   readonly flush: readonly [Prediction | null, Prediction | null, Prediction | null];
   readonly predictions: PredictionError;
   readonly hang: HangVerdict | null;
 }
 
+/** The facts that a status is made from. */
 export interface StatusFacts {
   readonly run: string;
   readonly node: string;
@@ -39,15 +47,22 @@ export interface StatusFacts {
   readonly totals: Totals;
   readonly notices: readonly Notice[];
   readonly deadline: Deadline | null;
-  /** Null between two lives. */
+  /** Null between two trainer sessions. */
   readonly live: LiveFacts | null;
+  /** The reason why the start waits; null: it does not. */
+  readonly waiting?: { readonly sentence: string; readonly sinceMs: number } | null;
+  /** The trial of a sweep that the run is; null: it is in none. */
+  readonly trial?: Trial | null;
+  /** When a CronJob was to start the run; null: none did. */
+  readonly scheduledAtMs?: number | null;
 }
 
+/** The status of a run, as served in JSON. */
 export type Status = ReturnType<typeof makeStatus>;
 
-/** Everything that can be asked about a run that goes on. Times are seconds; what is not known is null. */
+/** Makes the status of a live run. Times are seconds; unknown values are null. */
 export function makeStatus(facts: StatusFacts) {
-  const { run, node, version, nowMs, attempt, totals, notices, deadline, live } = facts;
+  const { run, node, version, nowMs, attempt, totals, notices, deadline, live, waiting = null, trial = null, scheduledAtMs = null } = facts;
   const ending = firstTerminating(notices);
   return {
     schema: STATUS_SCHEMA,
@@ -57,7 +72,11 @@ export function makeStatus(facts: StatusFacts) {
     version,
     attempt,
     state: ending !== null ? 'ending' : live === null ? 'starting' : 'training',
+    waiting: waiting === null ? null : { sentence: waiting.sentence, since: new Date(waiting.sinceMs).toISOString() },
     restarts: Math.max(0, totals.attempts - 1),
+    trial,
+    scheduledAt: scheduledAtMs === null ? null : new Date(scheduledAtMs).toISOString(),
+    loss: totals.loss,
     ...(live === null ? NOT_LIVE : liveParts(live)),
     saves: savesOf(totals, live),
     notice: ending === null ? null : { ...told(ending), ...timeLeft(deadline, nowMs) },
@@ -89,7 +108,7 @@ function progressOf({ step, stepsPerSecond, stepMs }: LiveFacts) {
   return { step, stepsPerSecond, usualStepSeconds: seconds(stepMs) };
 }
 
-/** Work that would be lost now. Every rank is taken for one accelerator. */
+/** The work that a crash would lose now. Every rank counts as one accelerator. */
 function unsavedOf({ unsavedMs, unsavedSteps, worldSize }: LiveFacts) {
   if (unsavedMs === null) return null;
   const accelerators = worldSize ?? 1;

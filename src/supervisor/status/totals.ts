@@ -1,6 +1,6 @@
 import type { LedgerEvent } from '../../ledger/events.ts';
 
-/** A save that was sealed, for people who look at the newest. */
+/** A sealed save, as the status shows the newest one. */
 export interface LastSave {
   readonly step: number;
   readonly bytes: number | null;
@@ -9,7 +9,7 @@ export interface LastSave {
   readonly stallMs: number | null;
 }
 
-/** What this process has counted since it began, over all lives of the trainer. */
+/** The counts of this process since it started, over all its attempts. */
 export interface Totals {
   readonly attempts: number;
   readonly saves: Readonly<Record<string, number>>;
@@ -20,9 +20,11 @@ export interface Totals {
   readonly writeMs: number;
   readonly stallMs: number;
   readonly lastSave: LastSave | null;
+  /** The last loss that the trainer reported; null: none. */
+  readonly loss: number | null;
 }
 
-/** Where counting begins: the first attempt has just been started. */
+/** The totals at the start, when the first attempt has just begun. */
 export const FIRST_TOTALS: Totals = {
   attempts: 1,
   saves: { sealed: 0, failed: 0, abandoned: 0, lost: 0 },
@@ -33,6 +35,7 @@ export const FIRST_TOTALS: Totals = {
   writeMs: 0,
   stallMs: 0,
   lastSave: null,
+  loss: null,
 };
 
 /** The totals after one more event of the ledger. */
@@ -42,6 +45,8 @@ export function countEvent(totals: Totals, event: LedgerEvent): Totals {
       return { ...totals, attempts: totals.attempts + 1 };
     case 'notice':
       return { ...totals, notices: oneMore(totals.notices, event.cause) };
+    case 'progress':
+      return event.loss === null ? totals : { ...totals, loss: event.loss };
     case 'hang':
       return { ...totals, hangs: totals.hangs + 1 };
     case 'save-ended': {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CheckpointReport } from '../../checkpoint/report.ts';
+import type { CheckpointReport } from '../../verify/report.ts';
 import { Finishing, mayStillGrow } from './finished.ts';
 import type { Entry } from './look.ts';
 
@@ -22,7 +22,7 @@ const entry = (name: string, stamp = '1'): Entry => ({
   stamps: new Map([['file', stamp]]),
 });
 
-describe('a checkpoint that looks whole may still grow', () => {
+describe('whether a checkpoint that looks whole may still grow', () => {
   it.each([
     ['not when it is one file', report('torch-zip'), false],
     ['not when its format ends with a marker', report('dcp'), false],
@@ -39,10 +39,10 @@ describe('a checkpoint that looks whole may still grow', () => {
   });
 });
 
-describe('one that may still grow', () => {
+describe('a checkpoint that may still grow', () => {
   const growing = report('accelerate', { ranks: [0] });
 
-  it('is finished once a newer one of its format has come', () => {
+  it('counts as finished once a newer checkpoint of its format appears', () => {
     const finishing = new Finishing();
     finishing.note(entry('checkpoint_0'), growing, 0);
     expect(finishing.isFinished(entry('checkpoint_0'), growing, 1)).toBe(false);
@@ -55,7 +55,7 @@ describe('one that may still grow', () => {
     expect(finishing.isFinished(entry('checkpoint_1'), growing, 4)).toBe(false);
   });
 
-  it('has to wait again when it has changed after the newer one came', () => {
+  it('waits again when it changes after the newer checkpoint appeared', () => {
     const finishing = new Finishing();
     finishing.note(entry('checkpoint_1'), growing, 3);
     expect(finishing.isFinished(entry('checkpoint_0', '1'), growing, 2)).toBe(true);
@@ -63,7 +63,7 @@ describe('one that may still grow', () => {
     expect(finishing.isWaiting(entry('checkpoint_0', '3'))).toBe(false);
   });
 
-  it('is forgotten when it is deleted', () => {
+  it('is dropped from memory when it is deleted', () => {
     const finishing = new Finishing();
     finishing.note(entry('checkpoint_1'), growing, 3);
     finishing.keepOnly(new Set(['checkpoint_0']));

@@ -1,9 +1,10 @@
-import type { CheckpointReport } from '../../checkpoint/report.ts';
+import type { CheckpointReport } from '../../verify/report.ts';
 import { type Entry, isSame, type Stamps } from './look.ts';
 
 /**
- * Formats that several ranks write without a last word of one of them: that every file of one rank is there says nothing about the others. Those
- * that end with a marker (DCP, Orbax, torch_dist, TorchSnapshot, sharded Lightning) and those that are one file are not among them.
+ * Formats in which several ranks write and no rank marks the end. The files of one rank say nothing
+ * about the files of the others. Formats that end with a marker (DCP, Orbax, torch_dist,
+ * TorchSnapshot, sharded Lightning) and single-file formats are not listed.
  */
 const WITHOUT_MARKER: ReadonlySet<string> = new Set([
   'accelerate',
@@ -15,12 +16,16 @@ const WITHOUT_MARKER: ReadonlySet<string> = new Set([
   'safetensors-sharded',
 ]);
 
-/** The Trainer's random state of one rank among several; a single process writes `rng_state.pth`. */
+/**
+ * The random state of one rank in a Trainer checkpoint of several ranks; a single process writes
+ * `rng_state.pth`.
+ */
 const OF_A_RANK = /(^|\/)rng_state_\d+\.pth$/;
 
 /**
- * Whether another rank may still have something to add to a checkpoint that looks whole. Then only a newer save proves that it is finished, since
- * no rank begins one before the last is done; or the end of the trainer.
+ * Returns true when another rank may still add files to a checkpoint that looks whole. Only a newer
+ * save or the end of the trainer then proves that it is finished. No rank starts a save before the
+ * last one is done.
  */
 export function mayStillGrow({ format, content }: Pick<CheckpointReport, 'format' | 'content'>): boolean {
   const { rng, worldSize } = content;
@@ -35,25 +40,30 @@ interface Seen {
   readonly atMs: number;
 }
 
-/** Knows of checkpoints that look whole which of them are finished, from the order in which they came. */
+/**
+ * Decides which checkpoints that look whole are finished, from the order in which they appeared.
+ */
 export class Finishing {
-  /** When a checkpoint of a format was first seen. */
+  /** The time at which each checkpoint was first seen, with its format. */
   readonly #appeared = new Map<string, Seen>();
-  /** Whole, but perhaps not finished by all ranks. */
+  /** Checkpoints that look whole but may still lack files of other ranks. */
   readonly #waiting = new Map<string, Seen & { readonly stamps: Stamps }>();
 
-  /** It looks as it did when it was last asked about, and nothing has come since that would prove it finished. */
+  /**
+   * Returns true when the checkpoint has not changed since the last look and no newer one has
+   * appeared.
+   */
   isWaiting({ name, stamps }: Entry): boolean {
     const known = this.#waiting.get(name);
     return known !== undefined && isSame(known.stamps, stamps) && !this.#hasSuccessor(name, known);
   }
 
-  /** A checkpoint was looked into, whole or not. */
+  /** Records that a checkpoint was inspected, whole or not. */
   note({ name }: Entry, { format }: Pick<CheckpointReport, 'format'>, atMs: number): void {
     if (!this.#appeared.has(name)) this.#appeared.set(name, { format: format?.id ?? '', atMs });
   }
 
-  /** Whether one that looks whole is finished. */
+  /** Returns true when a checkpoint that looks whole is finished. */
   isFinished({ name, stamps }: Entry, report: Pick<CheckpointReport, 'format' | 'content'>, atMs: number): boolean {
     const known = this.#waiting.get(name);
     const since = known !== undefined && isSame(known.stamps, stamps) ? known : { format: report.format?.id ?? '', atMs, stamps };
@@ -65,7 +75,7 @@ export class Finishing {
     return true;
   }
 
-  /** Forgets what does not lie there any more. */
+  /** Forgets every checkpoint that is no longer in the folder. */
   keepOnly(names: ReadonlySet<string>): void {
     for (const known of [this.#appeared, this.#waiting]) for (const name of known.keys()) if (!names.has(name)) known.delete(name);
   }

@@ -1,46 +1,64 @@
-import { type Entry, isPartOf, isRewritten, isSame, type Stamps } from './look.ts';
+import { type Entry, isOnlyTouched, isPartOf, isRewritten, isSame, type Stamps } from './look.ts';
 
-/** Nobody has touched it for this long. Not what makes a save finished, which its format says; only no reason to look while it is written. */
+/**
+ * How long an entry must stay unchanged before it is judged. Its format decides whether a save is
+ * finished; the pause only avoids looks at files that are being written.
+ */
 export const QUIET_MS = 1000;
 
 interface Tracked {
   readonly stamps: Stamps;
-  /** When it was first seen like this. */
+  /** When the entry was first seen with these stamps. */
   readonly sinceMs: number;
-  /** It was looked into like this, and is no checkpoint that can be sealed. */
+  /** It was inspected with these stamps, and it cannot be sealed. */
   readonly isRefused: boolean;
-  /** How often the disk has failed at it like this, and until when it is left alone for that. */
+  /** How often the disk has failed on it with these stamps, and until when it is left alone. */
   readonly failures: number;
   readonly restsUntilMs: number;
 }
 
-/** After a failure of the disk it is left alone so long, after each further one twice as long; and so many times as long as the try took. */
+/**
+ * The pause after the first disk failure; each further failure doubles it. A pause is also at least
+ * `RESTS` times as long as the failed try.
+ */
 const FIRST_REST_MS = 2000;
 const LONGEST_REST_MS = 10 * 60_000;
 const RESTS = 4;
 
+/** What one look at the watched folder found. */
 export interface Observed {
-  /** Changed by this life of the trainer, quiet, and not judged yet. */
+  /** Changed in this attempt, quiet, and not judged yet. */
   readonly due: readonly Entry[];
-  /** Sealed, and gone since: its framework keeps only so many. */
+  /** Sealed, and deleted since: the framework keeps only a few saves. */
   readonly gone: readonly string[];
-  /** Sealed, and files of it are missing, the others as they were: it is being deleted, and whoever does so must not be disturbed. */
+  /**
+   * Sealed, and some of its files are missing while the others are unchanged. The framework is
+   * deleting it and must not be disturbed.
+   */
   readonly dwindling: readonly Entry[];
-  /** Sealed, and something in it was written since: the seal is void. */
+  /** Sealed, and a file of it was written since: the seal is void. */
   readonly replaced: readonly Entry[];
+  /** The replaced entries that may only be damaged; their seal is needed to find out. */
+  readonly touched: readonly Entry[];
 }
 
 /**
- * What is known about the entries of the watched folder from one look to the next. It decides by what it has seen alone: which entries may be
- * judged now, and which seals do not hold any more.
+ * Tracks the entries of the watched folder from one look to the next. From the looks alone it
+ * decides which entries may be judged now, and which seals are void.
  */
 export class Tracker {
   readonly #sealed = new Map<string, Stamps>();
   readonly #tracked = new Map<string, Tracked>();
-  /** How an entry was before this life began to write it. */
+  #missed = 0;
+  /** Entries whose void seal is still in place. */
+  readonly #voided = new Set<string>();
+  /** The stamps of an entry before this attempt wrote to it. */
   readonly #before = new Map<string, Stamps>();
 
-  /** `before`: what lay there when this life began; `sealed`: those of it that are sealed as they are. */
+  /**
+   * `before`: the entries in the folder when this attempt began; `sealed`: those of them with a
+   * valid seal.
+   */
   constructor(before: Iterable<readonly [string, Stamps]>, sealed: Iterable<string>) {
     for (const [name, stamps] of before) this.#before.set(name, stamps);
     for (const name of sealed) this.#sealed.set(name, this.#before.get(name) ?? new Map<string, string>());
@@ -50,22 +68,40 @@ export class Tracker {
     return this.#sealed.size;
   }
 
+  /** The number of entries that were deleted before they could be sealed, since the last seal. */
+  get missedCount(): number {
+    return this.#missed;
+  }
+
+  /** The stamps of a checkpoint when it was sealed; undefined once its seal does not hold. */
+  sealedStamps(name: string): Stamps | undefined {
+    return this.#sealed.get(name);
+  }
+
   observe(entries: ReadonlyMap<string, Entry>, nowMs: number, { isOver = false } = {}): Observed {
     const gone = [...this.#sealed.keys()].filter((name) => !entries.has(name));
     for (const name of gone) this.#sealed.delete(name);
-    for (const name of this.#tracked.keys()) if (!entries.has(name)) this.#forget(name);
+    for (const name of this.#tracked.keys()) {
+      if (entries.has(name)) continue;
+      this.#missed += 1;
+      this.#forget(name);
+    }
     const changed = [...entries.values()].filter((entry) => !this.#isAsSealed(entry));
-    const [dwindling, replaced]: [Entry[], Entry[]] = [[], []];
+    const [dwindling, replaced, touched]: [Entry[], Entry[], Entry[]] = [[], [], []];
     for (const entry of changed) {
       const sealed = this.#sealed.get(entry.name);
       if (sealed === undefined) continue;
       (isPartOf(entry.stamps, sealed) ? dwindling : replaced).push(entry);
+      if (isOnlyTouched(sealed, entry.stamps)) {
+        touched.push(entry);
+        this.#voided.add(entry.name);
+      }
       this.#sealed.delete(entry.name);
       this.#before.set(entry.name, sealed);
     }
-    // What another has sealed is not ours to judge; a seal of our own that is void is.
-    const open = changed.filter((entry) => !entry.hasSeal || replaced.includes(entry));
-    return { due: open.filter((entry) => this.#isDue(entry, nowMs, isOver)), gone, dwindling, replaced };
+    // An entry that another process sealed is not judged; an entry with a void seal of our own is.
+    const open = changed.filter((entry) => !entry.hasSeal || replaced.includes(entry) || this.#voided.has(entry.name));
+    return { due: open.filter((entry) => this.#isDue(entry, nowMs, isOver)), gone, dwindling, replaced, touched };
   }
 
   #isAsSealed({ name, stamps }: Entry): boolean {
@@ -73,20 +109,25 @@ export class Tracker {
     return sealed !== undefined && isSame(sealed, stamps);
   }
 
-  /** It is sealed as it was seen. */
+  /** Records that the entry was sealed with these stamps. */
   seal({ name, stamps }: Entry): void {
+    this.#missed = 0;
+    this.#voided.delete(name);
     this.#sealed.set(name, stamps);
     this.#tracked.delete(name);
     this.#before.set(name, stamps);
   }
 
-  /** It cannot be sealed like this; not looked into again until it changes. */
+  /** Records that the entry cannot be sealed; it is not inspected again until it changes. */
   refuse({ name, stamps }: Entry): void {
     const known = this.#tracked.get(name);
     if (known !== undefined && isSame(known.stamps, stamps)) this.#tracked.set(name, { ...known, isRefused: true });
   }
 
-  /** The disk has failed, which says nothing about the checkpoint: it is tried again after a while, and once more at the end. */
+  /**
+   * Records a disk failure, which says nothing about the checkpoint. It is tried again after a
+   * pause, and once more at the end.
+   */
   postpone({ name, stamps }: Entry, nowMs: number, tookMs: number): void {
     const known = this.#tracked.get(name);
     if (known === undefined || !isSame(known.stamps, stamps)) return;
@@ -96,7 +137,8 @@ export class Tracker {
 
   #isDue({ name, stamps }: Entry, nowMs: number, isOver: boolean): boolean {
     const before = this.#before.get(name);
-    // An entry that was there before and of which only some files are new is a mixture of two saves, however whole it looks.
+    // An entry that was there before and has only some new files mixes two saves, however whole it
+    // looks.
     if (before !== undefined && before.size > 0 && !isRewritten(before, stamps)) return false;
     const known = this.#tracked.get(name);
     const isKnown = known !== undefined && isSame(known.stamps, stamps);
@@ -107,6 +149,7 @@ export class Tracker {
   }
 
   #forget(name: string): void {
+    this.#voided.delete(name);
     this.#tracked.delete(name);
     this.#before.delete(name);
   }

@@ -1,22 +1,25 @@
-import type { Attempt } from '../../checkpoint/store/attempt.ts';
-import type { OpenStore } from '../../checkpoint/store/store.ts';
+import type { Attempt } from '../../store/attempt/attempt.ts';
+import type { OpenStore } from '../../store/folder/store.ts';
 import type { HoldfastError } from '../../core/errors.ts';
-import type { Book } from '../book.ts';
-import type { Measurements } from '../measurements.ts';
-import type { Trainer } from '../trainer.ts';
-import { snapshot } from './leftovers.ts';
+import type { RunLog } from '../base/run-log.ts';
+import type { Measurements } from '../session/measurements.ts';
+import type { Trainer } from '../process/trainer.ts';
+import { snapshot } from './prepare-folder.ts';
 import { Watcher } from './watcher.ts';
 
 interface WatchingOptions {
   readonly store: OpenStore;
   readonly attempt: Attempt;
-  readonly book: Book;
+  readonly log: RunLog;
   readonly measured: Measurements;
   readonly onSafe: () => void;
   readonly onFenced: (error: HoldfastError) => void;
 }
 
-/** Looks at what lies in the folder, before the trainer can change it; what comes back begins to watch once the trainer runs. */
+/**
+ * Records the contents of the folder before the trainer can change it. Call the returned function
+ * once the trainer runs to start watching.
+ */
 export function prepareWatching(options: WatchingOptions): (trainer: Trainer) => Watcher {
   const { store, attempt, ...told } = options;
   const before = snapshot(store);

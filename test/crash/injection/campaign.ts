@@ -14,14 +14,14 @@ export interface CampaignOptions {
   /** An empty folder to work in. */
   readonly folder: string;
   readonly isSabotaged?: boolean;
-  /** Which of all possible injections are made; all by default. */
+  /** Which of all possible injections to make; all by default. */
   readonly choose?: (possible: readonly Planned[]) => readonly Planned[];
-  /** Stops at a fault like this one; never by default. */
+  /** Stops at a matching fault; never by default. */
   readonly until?: (fault: string) => boolean;
   readonly signal?: AbortSignal;
 }
 
-/** A fault that can come: at the nth use of a call by a thread. */
+/** A possible fault: at the nth use of a call by a thread. */
 export interface Planned {
   readonly thread: ThreadName;
   readonly call: Call;
@@ -30,7 +30,7 @@ export interface Planned {
   readonly phase: Phase;
 }
 
-/** A fault that came. */
+/** A fault that took effect. */
 export interface Made {
   readonly call: Call;
   readonly fault: Fault;
@@ -43,17 +43,23 @@ interface Tried {
   readonly faults: readonly string[];
 }
 
-/** A fault that came to another use than was meant is tried again: what the process does besides shifts the count now and then. */
+/**
+ * Retries a fault that hit another use than intended: other work of the process shifts the count
+ * now and then.
+ */
 const MAX_TRIES = 4;
 
 export interface CampaignResult {
-  /** Pairs of a use of a call and a fault that it can give. */
+  /** Pairs of a use of a call and a possible fault. */
   readonly possible: number;
   readonly made: readonly Made[];
   readonly faults: readonly string[];
 }
 
-/** Traces the subject to see its system calls, then lets a fault come at each of them, and looks what is left. */
+/**
+ * Traces the subject to see its system calls, injects a fault at each of them, and checks the
+ * result.
+ */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
   await using campaign = new Campaign(options);
   await campaign.prepare();
@@ -89,7 +95,9 @@ class Campaign implements AsyncDisposable {
     return prepare(subject, this.#before, shape);
   }
 
-  /** Every use of a call that belongs to a phase of the protocol, with every fault it can give. */
+  /**
+   * Every use of a call that belongs to a phase of the protocol, with each of its possible faults.
+   */
   async plan(): Promise<Planned[]> {
     const planned: Planned[] = [];
     for (const thread of ['main', 'pool'] as const) {
@@ -109,7 +117,10 @@ class Campaign implements AsyncDisposable {
     return planned;
   }
 
-  /** Null when the fault came to nothing that counts: the threads of a process do not always do the same in the same order. */
+  /**
+   * Null if the fault hit no relevant call: the threads of a process do not always make the same
+   * calls in the same order.
+   */
   async inject(planned: Planned): Promise<Tried | null> {
     const { subject, shape } = this.#options;
     const { call, nth, fault } = planned;
@@ -119,7 +130,8 @@ class Campaign implements AsyncDisposable {
     const phase = struck === null ? null : phaseOf(struck, this.#work, subject);
     if (phase === null) return null;
     const { end, reason } = tried.end;
-    // A command ends with its process; what it could not release or remove would count as in use for as long as that lives.
+    // A command ends with its process. Its unreleased resources would count as in use while the
+    // process runs.
     if (leavesClaims(this.#work)) await this.#process?.close();
     const faults = await faultsAfter(subject, shape, this.#work, end === 'answered');
     if (end === 'failed' || end === 'hangs') faults.push(`${end}: ${reason}`);
@@ -143,7 +155,7 @@ class Campaign implements AsyncDisposable {
 
   #refresh(): void {
     rmSync(this.#work, { recursive: true, force: true });
-    // Which of two files is the younger one says something about them.
+    // The order of the times of two files matters.
     cpSync(this.#before, this.#work, { recursive: true, preserveTimestamps: true });
   }
 

@@ -7,8 +7,11 @@ import { FAULTS, findStrace } from './strace.ts';
 import { type Subject, SUBJECTS } from './subjects.ts';
 
 const SEED = 3;
-/** Of each phase and fault; the long run makes all of them. Where most of a phase is shared with another subject, fewer. */
-const PER_PHASE: Readonly<Partial<Record<Subject, number>>> = { save: 2, seal: 2, prune: 2, ship: 2 };
+/**
+ * Injections for each phase and fault. The long run makes all of them. Subjects that share most of
+ * a phase get fewer.
+ */
+const PER_PHASE: Readonly<Partial<Record<Subject, number>>> = { save: 2, ship: 2 };
 
 const tracer = findStrace();
 const strace = 'path' in tracer ? tracer.path : '';
@@ -19,7 +22,7 @@ function slice(possible: readonly Planned[], subject: Subject, rng: Rng): Planne
   return [...groups.values()].flatMap((group) => Array.from({ length: Math.min(most, group.length) }, () => rng.pick(group)));
 }
 
-/** Where a kill leaves something half-way: between the steps that change names, or that make files. */
+/** Where a kill leaves a half-done change: between the steps that change names or make files. */
 function kills(possible: readonly Planned[], subject: Subject): Planned[] {
   const calls = subject === 'fetch' ? ['openat'] : ['rename', 'unlink'];
   return possible.filter(({ call, fault }) => fault === 'SIGKILL' && calls.includes(call));
@@ -30,7 +33,7 @@ function phasesOf(made: readonly Made[]): ReadonlySet<Phase> {
 }
 
 describe.skipIf('missing' in tracer)(`faults at every system call${'missing' in tracer ? ` (skipped: ${tracer.missing})` : ''}`, () => {
-  it.each(SUBJECTS)('leave the last good checkpoint of a %s standing, in every phase', async (subject) => {
+  it.each(SUBJECTS)('leave the last good checkpoint of a %s in place, in every phase', async (subject) => {
     using folder = fastFolder();
     const rng = createRng(SEED).fork(subject);
     const shape = { bytes: 40_000, ranks: 2, isFirst: false };
@@ -48,7 +51,7 @@ describe.skipIf('missing' in tracer)(`faults at every system call${'missing' in 
     expect(made.filter(({ end }) => end === 'killed').length).toBeGreaterThanOrEqual(least);
   });
 
-  /** What each sabotaged subject does, and what gives it away. */
+  /** The sabotage of each subject, and the complaint that reveals it. */
   const SABOTAGES: readonly (readonly [Subject, string, string])[] = [
     ['save', 'makes room first', 'resume found nothing'],
     ['seal', 'hides errors', 'resume found 1/3, not 1/4'],
@@ -60,9 +63,9 @@ describe.skipIf('missing' in tracer)(`faults at every system call${'missing' in 
     ['quarantine-file', 'throws away what is bad', 'is lost'],
     ['fetch', 'copies in place', 'step-3'],
   ];
-  /** What gives these away is a kill at the right place, of few. */
+  /** Only a kill at the right place reveals these. */
   const HALF_WAY: ReadonlySet<Subject> = new Set(['prune', 'seal-into', 'prune-files', 'quarantine-file', 'fetch']);
-  it.each(SABOTAGES)('find out a %s that %s', async (subject, _, complaint) => {
+  it.each(SABOTAGES)('reveal a %s that %s', async (subject, _, complaint) => {
     using folder = fastFolder();
     const rng = createRng(SEED).fork(subject);
     const shape = { bytes: 64, ranks: 1, isFirst: false };

@@ -1,23 +1,25 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { adopt } from '../../../src/checkpoint/store/adopt.ts';
-import { realFs } from '../../../src/checkpoint/store/durable-fs.ts';
-import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
-import { BESIDE_SUFFIX } from '../../../src/checkpoint/store/layout.ts';
-import { prune } from '../../../src/checkpoint/store/prune.ts';
-import { listQuarantine, restore } from '../../../src/checkpoint/store/quarantine.ts';
+import { adopt } from '../../../src/store/adopt/adopt.ts';
+import { realFs } from '../../../src/store/disk/durable-fs.ts';
+import { lastGood } from '../../../src/store/resume/last-good.ts';
+import { BESIDE_SUFFIX } from '../../../src/seal/names.ts';
+import { prune } from '../../../src/store/retention/prune.ts';
+import { listQuarantine, restore } from '../../../src/store/resume/quarantine.ts';
 import { realClock } from '../../../src/core/clock.ts';
 import { looseDifferences, looseFiles, looseName } from '../loose-files.ts';
 import { differences, openWith } from '../store-driver.ts';
 import { fetchFrom } from './ship-checkpoint.ts';
 import { CUT, EXPORT, exported, LOOSE_SUBJECTS, SEAL_AS, type Shape, type Subject, SUBJECT_CHECKPOINT, SUBJECT_STEP } from './subjects.ts';
 
-/** What is bad on purpose. */
+/** The checkpoint that is bad on purpose. */
 export function badOf(subject: Subject): string | undefined {
   return subject === 'quarantine-file' ? looseName(LOOSE_SUBJECTS[subject]) : undefined;
 }
 
-/** What is wrong when the same is done again, without a fault: it must end as if there had been none the first time. */
+/**
+ * The faults of a second run without injection: it must end as if the first one had had no fault.
+ */
 export async function faultsOfSecond(subject: Subject, shape: Shape, work: string): Promise<string[]> {
   const run = join(work, 'run');
   switch (subject) {
@@ -46,7 +48,7 @@ async function sealedInto(run: string, work: string): Promise<string[]> {
   return [...left, ...looseDifferences(run, name, SUBJECT_STEP)];
 }
 
-/** Whatever is bad is kept, byte for byte, and comes back when it is asked for. */
+/** A bad checkpoint is kept, byte for byte, and comes back on request. */
 async function keptBad(run: string): Promise<string[]> {
   const name = looseName(LOOSE_SUBJECTS['quarantine-file']);
   const store = openWith(realFs, run, 'second');

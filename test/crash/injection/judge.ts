@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { realFs } from '../../../src/checkpoint/store/durable-fs.ts';
-import { MANIFEST_NAME } from '../../../src/checkpoint/store/layout.ts';
+import { realFs } from '../../../src/store/disk/durable-fs.ts';
+import { MANIFEST_NAME } from '../../../src/seal/names.ts';
 import { realClock } from '../../../src/core/clock.ts';
 import { toError } from '../../../src/core/errors.ts';
 import { readTree } from '../model/tree.ts';
@@ -13,7 +13,10 @@ import { allowed, type Shape, type Subject, SUBJECT_CHECKPOINT } from './subject
 const UPLOADS = 'remote/.holdfast/uploads';
 const SHIPPING = 'run/.holdfast/shipping';
 
-/** What is wrong after a fault: with what `resume` finds, with what else lies there, with what can be done from there on. */
+/**
+ * What is wrong after a fault: with the result of `resume`, with the other files, and with the next
+ * operations.
+ */
 export async function faultsAfter(subject: Subject, shape: Shape, work: string, isAnswered: boolean): Promise<string[]> {
   try {
     const run = join(work, 'run');
@@ -35,7 +38,10 @@ async function faultsOfNextSave(run: string, { bytes }: Shape): Promise<string[]
   return key === `${next.attempt}/1000` ? [...faults] : [...faults, `after a further save resume found ${key ?? 'nothing'}`];
 }
 
-/** A copy with its manifest is whole, the pointer leads to one that is, and the next ship makes all well and leaves nothing behind. */
+/**
+ * A copy with its manifest is whole, and the pointer leads to one. The next ship repairs everything
+ * and leaves nothing behind.
+ */
 async function faultsOfCopy(work: string, isAnswered: boolean): Promise<string[]> {
   const faults = [...copies(work), ...pointed(work)];
   const isShipped = existsSync(join(work, 'remote', SUBJECT_CHECKPOINT, MANIFEST_NAME));
@@ -52,7 +58,7 @@ function copies(work: string): string[] {
   return names.flatMap((name) => differingFiles(work, name).map((file) => `the copy has its manifest, but ${file} is not as it is here`));
 }
 
-/** The pointer, where there is one, names a copy that counts. */
+/** The pointer, if it exists, names a copy that counts. */
 function pointed(work: string, mustBe?: string): string[] {
   const file = join(work, 'remote/.holdfast/last-good.json');
   if (!existsSync(file)) return mustBe === undefined ? [] : ['there is no remote pointer'];
@@ -73,7 +79,10 @@ function namesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
 }
 
-/** What a process left that was killed may be taken for something of one that lives, for a minute: that minute passes here. */
+/**
+ * For a minute, leftovers of a killed process may look like files of a running one. This passes the
+ * minute.
+ */
 function makeOld(folder: string): void {
   const before = Date.now() / 1000 - 120;
   if (!existsSync(folder)) return;

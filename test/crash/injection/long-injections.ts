@@ -6,9 +6,9 @@ import { findStrace } from './strace.ts';
 import { type Shape, type Subject, SUBJECTS } from './subjects.ts';
 import { addCampaign, emptyTally, type Tally, thinPhases } from './tally.ts';
 
-/** Whatever the seed, a long run that brings fewer to a phase has not looked at it. */
+/** For any seed: a long run with fewer injections in a phase did not test it. */
 const LEAST_PER_PHASE = 100;
-/** Injections at one drawn subject, before the next is drawn. */
+/** Injections at one drawn subject, before the next draw. */
 const PER_DRAWN_SUBJECT = 150;
 
 const SMALL: Shape = { bytes: 20_000, ranks: 1, isFirst: false };
@@ -17,14 +17,20 @@ export interface LongInjections {
   readonly count: number;
   readonly rng: Rng;
   readonly subjects?: readonly Subject[];
-  /** Every fault at every use of every call of small subjects comes first; without it only drawn ones, spread evenly over the phases. */
+  /**
+   * First every fault at every use of every call of small subjects. Without it only drawn ones,
+   * spread evenly over the phases.
+   */
   readonly isExhaustive?: boolean;
-  /** Ends it early, with what was made by then. */
+  /** Ends the run early with the injections made so far. */
   readonly signal: AbortSignal;
   readonly onProgress: (tally: Tally) => void;
 }
 
-/** Every fault at every use of every call of small subjects; then drawn ones at larger subjects, until there are enough. */
+/**
+ * Makes every fault at every use of every call of small subjects, then drawn faults at larger
+ * subjects until there are enough.
+ */
 export async function runInjections({
   count,
   rng,
@@ -54,7 +60,7 @@ export async function runInjections({
   return tally;
 }
 
-/** Each phase as often as any other, however few calls it has. */
+/** Draws each phase equally often, however few calls it has. */
 function draw(possible: readonly Planned[], rng: Rng): Planned[] {
   const phases = [...Map.groupBy(possible, ({ phase }) => phase).values()];
   return Array.from({ length: PER_DRAWN_SUBJECT }, () => rng.pick(rng.pick(phases)));

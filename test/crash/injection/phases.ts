@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { SUBJECT_CHECKPOINT, type Subject } from './subjects.ts';
 import type { Use } from './trace.ts';
 
-/** Where in the protocol a system call stands. */
+/** The place of a system call in the protocol. */
 export type Phase =
   | 'look'
   | 'attempt'
@@ -23,7 +23,7 @@ export type Phase =
   | 'quarantine'
   | 'download';
 
-/** What each subject must go through: a trace that shows less has lost sight of something. */
+/** The phases of each subject: a trace without one of them is incomplete. */
 export const PHASES_OF: Readonly<Record<Subject, readonly Phase[]>> = {
   save: ['look', 'attempt', 'staging write', 'receipt', 'manifest', 'rename', 'pointer', 'delete'],
   seal: ['look', 'staging write', 'manifest', 'rename', 'pointer', 'delete'],
@@ -39,12 +39,15 @@ export const PHASES_OF: Readonly<Record<Subject, readonly Phase[]>> = {
 const STAGED = 'run/\\.holdfast/attempts/\\d+/staging';
 const TEMPORARY = 'remote/\\.holdfast/uploads';
 
-/** Uploads are named after their key. */
+/** Uploads have the name of their key. */
 function upload(key: string): string {
   return `${TEMPORARY}/${createHash('sha256').update(key).digest('hex').slice(0, 40)}`;
 }
 
-/** The first that fits. Paths are those below the folder a subject works in; calls that move something are shown with both of its names. */
+/**
+ * The first match counts. Paths start below the folder of the subject; calls that move a file show
+ * both of its names.
+ */
 const RULES: readonly (readonly [Phase, RegExp])[] = [
   ['delete', /^(unlink|unlinkat|rmdir) run\/\.holdfast\/(trash|attempts)\//],
   ['trash', /run\/\.holdfast\/trash/],
@@ -73,11 +76,11 @@ const RULES: readonly (readonly [Phase, RegExp])[] = [
   ['look', /^/],
 ];
 
-/** Null for what lies outside of the folder the subject works in. */
+/** Null outside the folder of the subject. */
 export function phaseOf({ call, paths }: Pick<Use, 'call' | 'paths'>, work: string, subject: Subject): Phase | null {
   if (paths.length === 0 || !paths.every((path) => path === work || path.startsWith(`${work}/`))) return null;
   const told = [call, ...paths.map((path) => path.slice(work.length + 1))].join(' ');
-  // Whoever fetches only reads there.
+  // A fetch only reads there.
   if (subject === 'fetch' && told.includes(' remote')) return 'look';
   return RULES.find(([, pattern]) => pattern.test(told))?.[0] ?? null;
 }

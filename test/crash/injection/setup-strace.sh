@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Prints the path of an strace: the machine's own, or Debian's, unpacked into the cache folder without installing anything.
+# Prints the path of an strace: the machine's own, or Debian's, unpacked into the cache folder
+# without installing anything.
 set -euo pipefail
 
 if [[ -z ${HOLDFAST_OWN_STRACE:-} ]] && command -v strace; then exit 0; fi

@@ -1,17 +1,17 @@
 import { join } from 'node:path';
-import { fetchCheckpoint } from '../../../src/checkpoint/ship/fetch.ts';
-import { openJournal } from '../../../src/checkpoint/ship/journal.ts';
-import { parseLocation } from '../../../src/checkpoint/ship/location.ts';
-import { openStore } from '../../../src/checkpoint/ship/open-store.ts';
-import { UNLIMITED } from '../../../src/checkpoint/ship/rate-limit.ts';
-import { shipCheckpoint } from '../../../src/checkpoint/ship/ship.ts';
-import { scan } from '../../../src/checkpoint/store/scan.ts';
-import { readRun } from '../../../src/checkpoint/store/store.ts';
+import { fetchCheckpoint } from '../../../src/remote/fetch/fetch.ts';
+import { openJournal } from '../../../src/remote/copy/journal.ts';
+import { parseLocation } from '../../../src/remote/backends/location.ts';
+import { openStore } from '../../../src/remote/backends/open-store.ts';
+import { UNLIMITED } from '../../../src/remote/transfer/rate-limit.ts';
+import { shipCheckpoint } from '../../../src/remote/copy/ship.ts';
+import { scan } from '../../../src/store/folder/scan.ts';
+import { readRun } from '../../../src/store/folder/store.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { HoldfastError } from '../../../src/core/errors.ts';
 import { createRng } from '../../../src/core/rng.ts';
 
-/** Frameworks' files are written in pieces; so are copies here, that kills land inside of them. */
+/** Frameworks write files in pieces. Copies do the same here, so that kills land inside them. */
 const PIECE_BYTES = 16 * 1024;
 
 /** Ships a checkpoint of `work/run` to `work/remote`, as `holdfast ship --checkpoint NAME` does. */

@@ -3,7 +3,10 @@ import { fileURLToPath } from 'node:url';
 
 export type Tracer = { readonly path: string } | { readonly missing: string };
 
-/** An strace that works here, or the reason why there is none: tracing may be forbidden, and only Linux has it. */
+/**
+ * An strace that works here, or the reason why there is none: tracing may be forbidden, and only
+ * Linux has it.
+ */
 export function findStrace(): Tracer {
   if (process.platform !== 'linux') return { missing: `strace exists on Linux only, this is ${process.platform}` };
   try {
@@ -16,10 +19,12 @@ export function findStrace(): Tracer {
   }
 }
 
-/** What a system call does: errors come from those that may give them. */
+/** The kind of a system call; only some kinds can return errors. */
 type Nature = 'writes' | 'reads' | 'removes';
 
-/** The system calls that touch what the protocol touches. Each stands for itself in `trace=` and in `inject=`. */
+/**
+ * The system calls that touch the files of the protocol. Each appears in `trace=` and in `inject=`.
+ */
 const NATURES = {
   openat: 'writes',
   read: 'reads',
@@ -46,7 +51,7 @@ export const CALLS = Object.keys(NATURES) as readonly Call[];
 export type Fault = 'SIGKILL' | 'ENOSPC' | 'EIO' | 'EDQUOT';
 export const FAULTS: readonly Fault[] = ['SIGKILL', 'ENOSPC', 'EIO', 'EDQUOT'];
 
-/** Calls that only look: to be killed at one of them is to be killed at whatever comes next. */
+/** Calls that only read: a kill at one of them equals a kill at the next call. */
 const LOOKS: ReadonlySet<Call> = new Set(['statx', 'getdents64']);
 
 export function mayGive(call: Call, fault: Fault): boolean {
@@ -54,7 +59,9 @@ export function mayGive(call: Call, fault: Fault): boolean {
   return fault === 'EIO' || NATURES[call] === 'writes';
 }
 
-/** A fault at the `nth` use of a system call by a thread, from 1, counted from when strace looks at it. */
+/**
+ * A fault at the `nth` use of a system call by a thread, from 1, counted from the start of strace.
+ */
 export interface Injection {
   readonly call: Call;
   readonly nth: number;

@@ -13,21 +13,23 @@ export interface Order {
 }
 
 export interface Answer {
-  /** `failed`: with something that is no reason a person could act on. */
+  /** `failed`: with an error that a person cannot act on. */
   readonly end: 'answered' | 'refused' | 'failed';
   readonly reason: string;
 }
 
 export type End = Answer | { readonly end: 'killed' | 'hangs'; readonly reason: string };
 
-/** The protocol runs on the first thread; copies to a folder are made by the one thread of the pool. */
+/** The protocol runs on the first thread. The one thread of the pool copies to a folder. */
 export type ThreadName = 'main' | 'pool';
 
 const SCRIPT = fileURLToPath(new URL('subject.ts', import.meta.url));
 /** Nothing here takes a second. */
 const PATIENCE_MS = 60_000;
 
-/** A process that has everything loaded, so that a trace of its threads shows nothing but what it was told to do. */
+/**
+ * A process with all its code loaded, so that a trace of its threads shows only the ordered work.
+ */
 export class SubjectProcess {
   readonly #child: ChildProcess;
   #isGone = false;
@@ -38,7 +40,7 @@ export class SubjectProcess {
   }
 
   static async start(warmUp: Order): Promise<SubjectProcess> {
-    // One thread in the pool: which of its uses of a call comes first must not be chance.
+    // With one thread in the pool, the order of its calls does not depend on chance.
     const env = { ...withCompileCache(), UV_THREADPOOL_SIZE: '1' };
     const started = new SubjectProcess(fork(SCRIPT, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], env, execArgv: [] }));
     const { end, reason } = await started.#obey(warmUp);
@@ -50,7 +52,10 @@ export class SubjectProcess {
     return this.#isGone;
   }
 
-  /** Obeys under strace, which looks at one thread with the given arguments; null for a thread that there is not. */
+  /**
+   * Obeys under strace, which traces one thread with the given arguments; null if this thread does
+   * not exist.
+   */
   async obeyTraced(order: Order, thread: ThreadName, strace: readonly string[]): Promise<End | null> {
     const id = this.#threadId(thread);
     if (id === null) return null;

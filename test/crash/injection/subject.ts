@@ -1,11 +1,11 @@
 import { closeSync, cpSync, openSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { adopt } from '../../../src/checkpoint/store/adopt.ts';
-import { type DurableFs, realFs } from '../../../src/checkpoint/store/durable-fs.ts';
-import { removeTree } from '../../../src/checkpoint/store/delete-tree.ts';
-import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
-import { BESIDE_SUFFIX, MANIFEST_NAME } from '../../../src/checkpoint/store/layout.ts';
-import { prune } from '../../../src/checkpoint/store/prune.ts';
+import { adopt } from '../../../src/store/adopt/adopt.ts';
+import { type DurableFs, realFs } from '../../../src/store/disk/durable-fs.ts';
+import { removeTree } from '../../../src/store/disk/delete-tree.ts';
+import { lastGood } from '../../../src/store/resume/last-good.ts';
+import { BESIDE_SUFFIX, MANIFEST_NAME } from '../../../src/seal/names.ts';
+import { prune } from '../../../src/store/retention/prune.ts';
 import { realClock } from '../../../src/core/clock.ts';
 import { HoldfastError } from '../../../src/core/errors.ts';
 import { keepCompiled } from '../compile-cache.ts';
@@ -15,11 +15,11 @@ import { fetchFrom, shipTo } from './ship-checkpoint.ts';
 import type { Answer, Order } from './subject-process.ts';
 import { EXPORT, exported, LOOSE_SUBJECTS, type LooseSubject, SEAL_AS, SUBJECT_CHECKPOINT, SUBJECT_STEP } from './subjects.ts';
 
-/** A process that does what it is told, once for each order, and answers how it ended. */
+/** A process that does one operation for each order and answers with its outcome. */
 
 const PIECE_BYTES = 16 * 1024;
 
-/** Writes in pieces, as frameworks do, so that a kill lands inside of a file. */
+/** Writes in pieces, as frameworks do, so that a kill lands inside a file. */
 const fs: DurableFs = { ...realFs, writeFile: inPieces };
 
 function inPieces(path: string, data: Uint8Array | string): void {
@@ -39,14 +39,14 @@ async function act(order: Order): Promise<void> {
   const run = join(work, 'run');
   switch (subject) {
     case 'save':
-      // As tools do that make room first.
+      // As tools do that first make room.
       if (isSabotaged) for (const step of [1, 2, 3]) removeTree(fs, join(run, `step-${step}`));
       await saveSteps(openWith(fs, run, 'subject'), 'gang', [SUBJECT_STEP], { worldSize: shape.ranks, bytes: shape.bytes });
       return;
     case 'seal':
       return seal(run, 'checkpoint-2', shape.ranks, isSabotaged);
     case 'prune':
-      // In place, without the trash.
+      // Deletes in place, without the trash.
       if (isSabotaged) for (const step of [1, 2]) removeTree(fs, join(run, `step-${step}`));
       await prune(openWith(fs, run, 'subject'), { retention: KEEP_ONE });
       return;
@@ -59,7 +59,7 @@ async function act(order: Order): Promise<void> {
   }
 }
 
-/** The same to checkpoints whose files lie beside others. */
+/** Does the same to checkpoints whose files lie beside others. */
 async function actOnFiles(subject: LooseSubject, { work, isSabotaged }: Order): Promise<void> {
   const run = join(work, 'run');
   switch (subject) {
@@ -69,18 +69,18 @@ async function actOnFiles(subject: LooseSubject, { work, isSabotaged }: Order): 
       await adopt(openWith(isSabotaged ? sealFirstFs(join(work, EXPORT)) : fs, run, 'subject'), exported(work), SEAL_AS);
       return;
     case 'prune-files':
-      // The files first: what is left of them still has its seal.
+      // Deletes the files first: a partial checkpoint still has its seal.
       if (isSabotaged) for (const member of looseFiles({ kind: 'set', step: 2 }).keys()) fs.unlink(join(run, member));
       await prune(openWith(fs, run, 'subject'), { retention: KEEP_ONE });
       return;
     case 'quarantine-file':
-      // As who thinks that what is bad is worth nothing.
+      // Deletes bad checkpoints as worthless.
       if (isSabotaged) removeTree(fs, join(run, looseName(LOOSE_SUBJECTS[subject])));
       await lastGood(openWith(fs, run, 'subject'));
   }
 }
 
-/** Sabotaged, it says that all is well whatever happened. */
+/** Sabotaged: reports success for every outcome. */
 async function seal(run: string, name: string, worldSize: number, isSabotaged: boolean): Promise<void> {
   try {
     await adopt(openWith(fs, run, 'subject'), join(run, name), { ...SEAL_AS, worldSize });
@@ -89,13 +89,13 @@ async function seal(run: string, name: string, worldSize: number, isSabotaged: b
   }
 }
 
-/** The manifest goes first: the copy counts before it is there. */
+/** Writes the manifest first: the copy counts before its files exist. */
 function sealFirst(work: string): void {
   const [from, to] = ['run', 'remote'].map((place) => join(work, place, SUBJECT_CHECKPOINT, MANIFEST_NAME)) as [string, string];
   cpSync(from, to);
 }
 
-/** Moves the seal before what it is of. */
+/** Moves the seal before its files. */
 function sealFirstFs(folder: string): DurableFs {
   const held: (readonly [string, string])[] = [];
   return {
@@ -119,7 +119,7 @@ async function answer(order: Order): Promise<Answer> {
     await act(order);
     return { end: 'answered', reason: '' };
   } catch (thrown) {
-    // Refused with a reason, or, where the trainer's own write failed, with the error of the system itself.
+    // Refused with a reason, or failed with the system's own error if the trainer's write failed.
     const isRefused = thrown instanceof HoldfastError || (thrown instanceof Error && 'errno' in thrown);
     return { end: isRefused ? 'refused' : 'failed', reason: String(thrown) };
   } finally {

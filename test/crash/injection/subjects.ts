@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { adopt } from '../../../src/checkpoint/store/adopt.ts';
-import { startAttempt } from '../../../src/checkpoint/store/attempt.ts';
-import { realFs } from '../../../src/checkpoint/store/durable-fs.ts';
-import type { OpenStore } from '../../../src/checkpoint/store/store.ts';
+import { adopt } from '../../../src/store/adopt/adopt.ts';
+import { startAttempt } from '../../../src/store/attempt/attempt.ts';
+import { realFs } from '../../../src/store/disk/durable-fs.ts';
+import type { OpenStore } from '../../../src/store/folder/store.ts';
 import { realClock } from '../../../src/core/clock.ts';
 import { writeRank } from '../checkpoint-bytes.ts';
 import { looseName, type LooseSave, writeLoose } from '../loose-files.ts';
@@ -12,30 +12,31 @@ import { shipTo } from './ship-checkpoint.ts';
 
 export const SUBJECTS = ['save', 'seal', 'prune', 'ship', 'seal-file', 'seal-into', 'prune-files', 'quarantine-file', 'fetch'] as const;
 /**
- * What is done while faults are injected: a save; the seal of a folder, of a single file, of a set of files from elsewhere; a prune of folders, of a
- * single file and a set; a single file that goes to quarantine; a ship and a fetch.
+ * The operations under injected faults: a save; the seal of a folder, of a single file, of a set of
+ * files from elsewhere; a prune of folders, of a single file and a set; a single file that goes to
+ * quarantine; a ship and a fetch.
  */
 export type Subject = (typeof SUBJECTS)[number];
 
-/** What is saved or sealed while faults are injected; steps below it are there before. */
+/** The step that is saved or sealed under faults; the steps below it already exist. */
 export const SUBJECT_STEP = 4;
-/** What is shipped while faults are injected. */
+/** The step that is shipped under faults. */
 export const SUBJECT_CHECKPOINT = 'step-3';
 
-/** How large a subject is; drawn for each round of a long run. */
+/** The size of a subject; drawn for each round of a long run. */
 export interface Shape {
   readonly bytes: number;
   readonly ranks: number;
-  /** Nothing was shipped before. */
+  /** No copy was shipped before. */
   readonly isFirst: boolean;
 }
 
-/** Where a set lies that is sealed into the run. */
+/** The folder of a set that is sealed into the run. */
 export const EXPORT = 'run/export';
-/** What a bad file holds. */
+/** The bytes of a bad file. */
 export const CUT = 'cut';
 
-/** What is sealed of files beside others, what goes of them, and what is bad. */
+/** The names of files beside others: sealed, pruned, and bad. */
 export const LOOSE_SUBJECTS = {
   'seal-file': { kind: 'file', step: SUBJECT_STEP },
   'seal-into': { kind: 'set', step: SUBJECT_STEP },
@@ -45,14 +46,16 @@ export const LOOSE_SUBJECTS = {
 /** Subjects about checkpoints whose files lie beside others. */
 export type LooseSubject = keyof typeof LOOSE_SUBJECTS | 'prune-files';
 
-/** Nobody is looked for who may be writing: how many processes there are would shift the count of every call that follows. */
+/**
+ * Skips the search for writing processes: their number would shift the count of every later call.
+ */
 export const SEAL_AS = { accept: 'anything', step: SUBJECT_STEP, writers: () => new Map() } as const;
 
 export function exported(work: string): string {
   return join(work, EXPORT, looseName(LOOSE_SUBJECTS['seal-into']));
 }
 
-/** Makes the folder a subject can work in: a run whose newest is step 3, and what the subject is about. */
+/** Makes the folder for a subject: a run whose newest step is 3, and the input of the subject. */
 export async function prepare(subject: Subject, work: string, shape: Shape): Promise<void> {
   const { bytes, ranks } = shape;
   const run = join(work, 'run');
@@ -85,14 +88,14 @@ async function prepareOther(subject: Subject, work: string, { bytes, ranks }: Sh
       return writeFileSync(join(run, looseName(bad)), CUT);
     }
     case 'fetch':
-      // As on a node that has lost its newest.
+      // As on a node that has lost its newest checkpoint.
       await shipTo(work, SUBJECT_CHECKPOINT, realClock);
       return rmSync(join(run, SUBJECT_CHECKPOINT), { recursive: true });
     default:
   }
 }
 
-/** A single file and a set, older than what is kept. */
+/** A single file and a set, older than the kept ones. */
 async function saveLoose(store: OpenStore, bytes: number): Promise<void> {
   await startAttempt(store, { gang: 'gang' });
   await sealLoose(store, { kind: 'file', step: 1, bytes });
@@ -104,13 +107,15 @@ async function sealLoose(store: OpenStore, save: LooseSave): Promise<void> {
   await adopt(store, join(store.path, looseName(save)), { accept: 'anything', step: save.step });
 }
 
-/** What `resume` may find afterwards: by a subject that was answered, and by one that was not. */
+/**
+ * The possible results of `resume` after a subject that was answered, and after one that was not.
+ */
 export function allowed(subject: Subject, isAnswered: boolean): readonly string[] {
   const [before, after] = BEFORE_AND_AFTER[subject] ?? ['1/3', `1/${SUBJECT_STEP}`];
   return isAnswered ? [after] : [before, after];
 }
 
-/** Where it is not a new checkpoint after the third. */
+/** Where the new checkpoint is not the next one after step 3. */
 const BEFORE_AND_AFTER: Readonly<Partial<Record<Subject, readonly [string, string]>>> = {
   prune: ['1/3', '1/3'],
   'prune-files': ['1/3', '1/3'],

@@ -4,10 +4,13 @@ import type { Subject } from './subjects.ts';
 
 type Counts = Record<string, number>;
 
-/** What became of the injections of many campaigns. */
+/** The outcomes of the injections of many campaigns. */
 export interface Tally {
   injections: number;
-  /** Pairs of a use of a system call and a fault, in the campaigns that make all of them; and how many of those were made. */
+  /**
+   * Pairs of a use of a system call and a fault in the exhaustive campaigns, and how many of them
+   * were made.
+   */
   pairs: number;
   pairsMade: number;
   readonly ends: Counts;
@@ -18,7 +21,7 @@ export interface Tally {
   readonly byCall: Record<string, Counts>;
   /** Bad outcomes. */
   readonly faults: string[];
-  /** What was not looked at that should have been: a run that was too short, no bad outcome. */
+  /** Missing coverage: the run was too short. This is no bad outcome. */
   readonly missing: string[];
 }
 
@@ -45,7 +48,7 @@ function count(counts: Counts, key: string): void {
   counts[key] = (counts[key] ?? 0) + 1;
 }
 
-/** Phases that got fewer injections than this, of all faults together. */
+/** Phases with fewer injections than this, over all faults. */
 export function thinPhases({ byPhase }: Tally, phases: readonly Phase[], least: number): string[] {
   return [...new Set(phases)].flatMap((phase) => {
     const made = Object.values(byPhase[phase] ?? {}).reduce((sum, one) => sum + one, 0);

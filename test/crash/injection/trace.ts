@@ -1,11 +1,11 @@
 import { CALLS, type Call } from './strace.ts';
 
-/** One use of a system call by the thread that was traced. */
+/** One use of a system call by the traced thread. */
 export interface Use {
   readonly call: Call;
   /** From 1, among the uses of this call: as strace counts. */
   readonly nth: number;
-  /** The paths it is about: those it names, or that of the descriptor it uses. */
+  /** The paths of the call: its named paths, or the path of its descriptor. */
   readonly paths: readonly string[];
   readonly isInjected: boolean;
 }
@@ -15,10 +15,13 @@ export interface Trace {
   readonly isKilled: boolean;
 }
 
-/** Calls that name what they are about; the others use a descriptor, and what they write may look like anything. */
+/**
+ * Calls that name their paths. The others use a descriptor, and their written bytes may look like
+ * anything.
+ */
 const BY_NAME: ReadonlySet<Call> = new Set(['openat', 'statx', 'rename', 'link', 'mkdir', 'unlink', 'unlinkat', 'rmdir']);
 
-/** Reads what strace writes (`-y -o`) about one thread. */
+/** Parses the output of strace (`-y -o`) about one thread. */
 export function readTrace(text: string): Trace {
   const uses: Use[] = [];
   const counts = new Map<Call, number>();
@@ -32,7 +35,10 @@ export function readTrace(text: string): Trace {
   return { uses, isKilled: text.includes('+++ killed by SIGKILL') };
 }
 
-/** The use that got the fault, or null. A kill comes at the entry of a call, which is then the last that is shown. */
+/**
+ * The use with the fault, or null. A kill comes at the entry of a call, which is then the last one
+ * in the trace.
+ */
 export function struckUse({ uses, isKilled }: Trace): Use | null {
   return uses.find(({ isInjected }) => isInjected) ?? (isKilled ? (uses.at(-1) ?? null) : null);
 }

@@ -1,10 +1,13 @@
 import type { Rng } from '../../../src/core/rng.ts';
 
-/** What may be left of a file whose bytes nobody synced, by name. */
+/** What may be left of an unsynced file, by name. */
 export type Damage = 'whole' | 'empty' | 'half' | 'one byte short' | 'zeros' | 'zero head' | 'zero tail' | 'stale';
 const DAMAGES: readonly Damage[] = ['whole', 'empty', 'half', 'one byte short', 'zeros', 'zero head', 'zero tail', 'stale'];
 
-/** Made once for each content and damage: states by the thousand share them, and what is the same object need not be compared. */
+/**
+ * One object for each content and damage. Thousands of states share them, and equal objects need no
+ * comparison.
+ */
 const made = new WeakMap<Uint8Array, Map<Damage, Uint8Array>>();
 
 export function damaged(content: Uint8Array, damage: Damage): Uint8Array {
@@ -43,8 +46,9 @@ function damagedAnew(content: Uint8Array, damage: Damage): Uint8Array {
 const DRAWN_CHOICES = 8;
 
 /**
- * Which damage each of `files` unsynced files has: all combinations of up to two files; of more, each file in each way with the others whole
- * and with the others empty, all in the same way, and some drawn combinations.
+ * The damage of each of `files` unsynced files. Up to two files give all combinations. More files
+ * give each file in each way, with the others whole and with the others empty. They also give all
+ * files in the same way, and some drawn combinations.
  */
 export function damageChoices(files: number, rng: Rng): (readonly Damage[])[] {
   if (files === 0) return [[]];

@@ -2,14 +2,17 @@ import type { Operation } from './operation.ts';
 import { describe } from './operation.ts';
 import type { Tree } from './tree.ts';
 
-/** A name in a folder; folders and files are numbers, as inodes are: a rename does not change what a file is. */
+/**
+ * A name in a folder. Folders and files are numbers, like inodes: a rename does not change the
+ * file.
+ */
 export interface Entry {
   readonly folder: number;
   readonly name: string;
   readonly inode: number;
 }
 
-/** What the disk is asked for. `step` is the operation it came from. */
+/** A request to the disk. `step` is its operation. */
 export type DiskEvent = { readonly step: string } & (
   | { readonly kind: 'names'; readonly adds: readonly Entry[]; readonly removes: readonly Entry[] }
   | { readonly kind: 'data'; readonly inode: number; readonly content: Uint8Array }
@@ -20,16 +23,16 @@ export type DiskEvent = { readonly step: string } & (
 
 export const ROOT_INODE = 0;
 
-/** A recorded log in terms of inodes, with the durable tree it started from. */
+/** A recorded log in terms of inodes, with the durable tree at its start. */
 export interface Recording {
   readonly entries: readonly Entry[];
-  /** Bytes of the files that were there before; they are durable. */
+  /** Bytes of the files that existed before; they are durable. */
   readonly contents: ReadonlyMap<number, Uint8Array>;
   readonly folders: ReadonlySet<number>;
   readonly events: readonly DiskEvent[];
 }
 
-/** Resolves the paths of a log: what each operation does to names, data and promises. */
+/** Resolves the paths of a log: the effect of each operation on names, data and promises. */
 export function resolveLog(before: Tree, log: readonly Operation[]): Recording {
   const names = new Namespace(before);
   const entries = [...names.byPath.values()];

@@ -11,7 +11,9 @@ const OLD = Buffer.from('the old text');
 const NEW = Buffer.from('the new text, longer');
 const BEFORE: Tree = new Map([['note', OLD]]);
 
-/** How a file is replaced safely: the smallest protocol whose every step is known to be needed. */
+/**
+ * A safe replacement of a file: the smallest protocol in which every step is known to be needed.
+ */
 const REPLACE: readonly Operation[] = [
   { kind: 'write', path: 'note.tmp', data: NEW },
   { kind: 'sync-file', path: 'note.tmp' },
@@ -46,7 +48,7 @@ describe('the crash model', () => {
     expect(ORDERS.some((order) => faults(order, events).length > 0)).toBe(true);
   });
 
-  it('keeps changes of one folder in order where the file system does', () => {
+  it('keeps changes of one folder in order if the file system does', () => {
     const log: Operation[] = [
       { kind: 'mkdir', path: 'a' },
       { kind: 'mkdir', path: 'b' },

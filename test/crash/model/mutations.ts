@@ -1,13 +1,16 @@
 import type { DiskEvent, Entry, Recording } from './events.ts';
 
-/** The protocol with one thing wrong: what it would have asked of the disk. */
+/** The protocol with one thing wrong: its requests to the disk. */
 export interface Mutation {
   /** `drop sync-file a/b`, `swap sync-folder a with rename a -> b`. */
   readonly name: string;
   readonly events: readonly DiskEvent[];
 }
 
-/** Each sync left out, and each two neighbouring steps in the other order wherever that order can be executed at all. */
+/**
+ * Leaves out each sync, and swaps each two neighbouring steps wherever the swapped order can run at
+ * all.
+ */
 export function mutations(recording: Recording): Mutation[] {
   const steps = groupByStep(recording.events);
   return [...dropped(steps), ...swapped(recording, steps)];
@@ -31,7 +34,10 @@ function* swapped(recording: Recording, steps: readonly (readonly DiskEvent[])[]
   }
 }
 
-/** Two syncs in either order are the same protocol; so are two changes that nothing stands between. */
+/**
+ * Two syncs in either order are the same protocol. So are two changes without anything between
+ * them.
+ */
 function commute(first: readonly DiskEvent[], second: readonly DiskEvent[]): boolean {
   const isSync = ([event]: readonly DiskEvent[]): boolean => event?.kind === 'sync-file' || event?.kind === 'sync-folder';
   const isPromise = ([event]: readonly DiskEvent[]): boolean => event?.kind === 'promise';
@@ -42,14 +48,17 @@ function groupByStep(events: readonly DiskEvent[]): DiskEvent[][] {
   const groups: DiskEvent[][] = [];
   for (const event of events) {
     const last = groups.at(-1);
-    // A file that is made and filled is one step; nothing else spans two events.
+    // Making and filling a file is one step; no other step spans two events.
     if (last !== undefined && event.kind === 'data' && last[0]?.step === event.step) last.push(event);
     else groups.push([event]);
   }
   return groups;
 }
 
-/** Whether every name that is moved or removed is there at that moment, every name taken is free, and every file exists before its use. */
+/**
+ * Whether every moved or removed name exists at that moment, every taken name is free, and every
+ * file exists before its use.
+ */
 function canBeExecuted(recording: Recording, events: readonly DiskEvent[]): boolean {
   const names = new Map(recording.entries.map((entry) => [placeOf(entry), entry.inode]));
   const made = new Set([0, ...names.values()]);

@@ -1,4 +1,6 @@
-/** One call of the protocol that changes the disk, as it was recorded; paths are relative to the run's folder. */
+/**
+ * One recorded call of the protocol that changes the disk; paths are relative to the run's folder.
+ */
 export type Operation =
   | { readonly kind: 'mkdir'; readonly path: string }
   | { readonly kind: 'write'; readonly path: string; readonly data: Uint8Array }
@@ -7,10 +9,10 @@ export type Operation =
   | { readonly kind: 'rename'; readonly from: string; readonly to: string }
   | { readonly kind: 'unlink'; readonly path: string }
   | { readonly kind: 'rmdir'; readonly path: string }
-  /** The caller was told: from here on the promise holds, whatever crashes. */
+  /** The caller got the answer: from here on the promise holds through any crash. */
   | { readonly kind: 'promise'; readonly name: string };
 
-/** `write .holdfast/run.json`, `rename a -> b`: how a log is read by people. */
+/** `write .holdfast/run.json`, `rename a -> b`: the form of a log for people. */
 export function describe(operation: Operation): string {
   switch (operation.kind) {
     case 'rename':

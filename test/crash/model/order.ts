@@ -7,14 +7,16 @@ export interface NameChange {
 }
 
 /**
- * How a file system may order changes of names that nobody synced. Each is a relation "the later one is on disk only if the earlier one is":
+ * How a file system may order unsynced changes of names. Each order is a relation "the later change
+ * is on disk only if the earlier one is":
  *
- * - `journal`: all of them, in the order they were made: one journal for the whole file system (ext4, xfs).
- * - `folder`: those that share a folder; different folders go their own ways.
- * - `weakest`: only where the later one could not have been made without the earlier: it moves, replaces or removes the very name that the
- *   earlier one made, or takes a name that the earlier one freed.
+ * - `journal`: all changes, in the order of the calls: one journal for the whole file system (ext4,
+ * xfs).
+ * - `folder`: changes in the same folder; different folders are independent.
+ * - `weakest`: only where the later change needs the earlier one. It moves, replaces or removes a
+ * name that the earlier one made, or takes a name that the earlier one freed.
  *
- * A rename is one change in all of them: it is on disk with both of its names or not at all.
+ * A rename is one change in all of them: both of its names are on disk, or neither.
  */
 export type Order = 'journal' | 'folder' | 'weakest';
 export const ORDERS: readonly Order[] = ['journal', 'folder', 'weakest'];
@@ -41,7 +43,7 @@ function sharesName(later: NameChange, earlier: NameChange): boolean {
   );
 }
 
-/** For each change, the earlier ones it cannot be without, direct ones only. */
+/** For each change, the earlier changes that it needs; direct ones only. */
 export function dependencies(order: Order, changes: readonly NameChange[]): number[][] {
   return changes.map((later, index) => {
     if (order === 'journal') return index === 0 ? [] : [index - 1];

@@ -5,7 +5,7 @@ import { below, survivorSets } from './survivors.ts';
 import { dependencies, foldersOf, type NameChange, type Order } from './order.ts';
 import { entryKey, type Tree, treeKey } from './tree.ts';
 
-/** A state of the disk that a crash may leave, and which promises had been made when it crashed. */
+/** A state of the disk that a crash may leave, and the promises made before that crash. */
 export interface CrashState {
   readonly tree: Tree;
   /** Equal for equal trees. */
@@ -17,9 +17,12 @@ export interface CrashState {
 }
 
 /**
- * Every distinct state a crash at any instant of the recording may leave, the strictest promise with each. States of an instant whose
- * next event is neither a sync nor a promise are among those of the next instant (that event may be lost), and a sync only takes states
- * away: so the instants just before a sync or a promise, and the end, hold all of them.
+ * Every distinct state that a crash at any instant of the recording may leave, the strictest
+ * promise with each.
+ *
+ * Only the instants just before a sync or a promise, and the end, need a look: they hold all
+ * states. Any other event may be lost, so the states before it are among the states of the next
+ * instant. A sync only removes states.
  */
 export function crashStates(recording: Recording, order: Order, rng: Rng): CrashState[] {
   const states = new Map<string, CrashState>();
@@ -42,7 +45,7 @@ function tellingInstants(events: readonly DiskEvent[]): number[] {
   return isSync(events.at(-1)) ? instants : [...instants, events.length];
 }
 
-/** A state by its key; most are found again and again, so that the tree is made only when somebody wants it. */
+/** A state by its key. Most states repeat, so the tree is made on demand. */
 interface FoundState {
   readonly key: string;
   readonly makeTree: () => Tree;
@@ -62,7 +65,7 @@ function* statesAfter(recording: Recording, events: readonly DiskEvent[], order:
     const paths = reachable(names, recording.folders);
     const whole = paths.map(([, inode]) => (recording.folders.has(inode) ? null : (contents.get(inode) ?? NOTHING)));
     const keys = paths.map(([path], index): [string, string] => [path, entryKey(whole[index] ?? null)]);
-    // Nothing can be wrong with an empty file.
+    // An empty file cannot be damaged.
     const open = [...paths.keys()].filter((index) => unsynced.has(paths[index]?.[1] ?? -1) && whole[index]?.length !== 0);
     for (const choice of damageChoices(open.length, rng)) {
       const damages = new Map(open.map((index, position) => [index, damaged(whole[index] ?? NOTHING, choice[position] ?? 'whole')]));
@@ -72,7 +75,9 @@ function* statesAfter(recording: Recording, events: readonly DiskEvent[], order:
   }
 }
 
-/** Positions of the changes that a sync of a folder made durable, with what they depend on. */
+/**
+ * Positions of the changes that a sync of a folder made durable, with the changes that they need.
+ */
 function durableChanges(events: readonly DiskEvent[], changes: readonly NameChange[], needs: readonly (readonly number[])[]): Set<number> {
   const durable = new Set<number>();
   const lastSync = new Map<number, number>();
@@ -111,7 +116,7 @@ function applied(entries: readonly Entry[], changes: readonly NameChange[]): Map
 
 const NOTHING = new Uint8Array();
 
-/** Path and inode of everything that hangs below the root, sorted, which puts parents first. */
+/** Path and inode of every entry below the root, sorted, so that parents come first. */
 function reachable(names: ReadonlyMap<number, ReadonlyMap<string, number>>, folders: ReadonlySet<number>): [string, number][] {
   const found: [string, number][] = [];
   const visit = (folder: number, prefix: string): void => {

@@ -1,13 +1,17 @@
 import type { Rng } from '../../../src/core/rng.ts';
 
-/** More sets of surviving changes than this at one instant, and they are covered instead of enumerated. */
+/**
+ * With more sets of surviving changes than this at one instant, the model samples them instead of
+ * enumerating them.
+ */
 const ALL_SETS_UP_TO = 512;
-/** Sets drawn at random beyond the systematic ones, where they are not all enumerated. */
+/** Sets drawn at random beyond the systematic ones, if the model does not enumerate all. */
 const DRAWN_SETS = 64;
 
 /**
- * The sets of changes that may be on disk: every set that holds the durable ones and, with each change, what that change depends on.
- * `dependencies[i]` are positions before `i`; `durable` must be closed under them.
+ * The sets of changes that may be on disk. Every set holds the durable changes and, with each
+ * change, the changes that it depends on. `dependencies[i]` are positions before `i`; `durable`
+ * must be closed under them.
  */
 export function survivorSets(dependencies: readonly (readonly number[])[], durable: ReadonlySet<number>, rng: Rng): Set<number>[] {
   const pending = dependencies.map((_, position) => position).filter((position) => !durable.has(position));
@@ -37,7 +41,10 @@ function enumerate(job: Enumeration, index: number, chosen: Set<number>): boolea
   return complete;
 }
 
-/** Each change alone with what it needs, everything without each change, every prefix, every pair of lost changes, and some drawn ones. */
+/**
+ * Each change alone with what it needs, everything without each change, every prefix, every pair of
+ * lost changes, and some drawn ones.
+ */
 function cover(dependencies: readonly (readonly number[])[], durable: ReadonlySet<number>, rng: Rng): Set<number>[] {
   const positions = dependencies.map((_, position) => position);
   const pending = positions.filter((position) => !durable.has(position));
@@ -60,7 +67,7 @@ function cover(dependencies: readonly (readonly number[])[], durable: ReadonlySe
   return [...sets.values()];
 }
 
-/** The changes that are left when these are lost and whatever needs them. */
+/** The changes that remain when these changes, and all that need them, are lost. */
 function closeDownwards(
   dependencies: readonly (readonly number[])[],
   durable: ReadonlySet<number>,

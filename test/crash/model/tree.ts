@@ -2,7 +2,10 @@ import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Everything below a folder: relative path to the bytes of a file, or null for a folder. Parents stand before their children. */
+/**
+ * Every entry below a folder: relative path to the bytes of a file, or null for a folder. Parents
+ * come before their children.
+ */
 export type Tree = ReadonlyMap<string, Uint8Array | null>;
 
 export function readTree(root: string): Tree {
@@ -18,10 +21,10 @@ export function readTree(root: string): Tree {
   return tree;
 }
 
-/** No change is younger than another: what of a time survives is not what is looked at. */
+/** All changes have the same time: times are outside this model. */
 const WHEN = new Date('2020-01-01');
 
-/** Writes the tree into a folder that is not there yet. */
+/** Writes the tree into a new folder. */
 export function materialise(tree: Tree, root: string): void {
   mkdirSync(root);
   for (const [path, content] of tree) {
@@ -36,7 +39,7 @@ export function materialise(tree: Tree, root: string): void {
 
 const digests = new WeakMap<Uint8Array, string>();
 
-/** What stands for an entry in the key of a tree: equal for equal kinds and bytes. */
+/** The part of an entry in the key of a tree: equal for equal kinds and bytes. */
 export function entryKey(content: Uint8Array | null): string {
   if (content === null) return '/';
   const digest = digests.get(content) ?? hash('sha1', content, 'base64');
@@ -44,7 +47,9 @@ export function entryKey(content: Uint8Array | null): string {
   return digest;
 }
 
-/** Two trees are equal when their keys are: names, kinds and bytes. The entries are sorted by path. */
+/**
+ * Two trees are equal if their keys are: names, kinds and bytes. The entries are sorted by path.
+ */
 export function treeKey(entries: readonly (readonly [path: string, key: string])[]): string {
   let text = '';
   for (const [path, key] of entries) text += `${path}\n${key}\n`;

@@ -14,9 +14,9 @@ import { copyImage, type LoopDisk, lookAtCopy, makeDisk, syncDisk } from './loop
 export interface Cuts {
   /** Cuts of our disk that count. */
   cuts: number;
-  /** Thrown away: the device was written while its image was copied. */
+  /** Discarded: a process wrote to the device during the copy of its image. */
   moving: number;
-  /** Saves that the frameworks made at the same time, by the way they are made. */
+  /** Saves of the frameworks at the same time, by the way of saving. */
   readonly frameworks: Map<string, Outcomes>;
   readonly faults: string[];
 }
@@ -25,7 +25,7 @@ export interface CutOptions {
   readonly kind: LoopKind;
   readonly count: number;
   readonly rng: Rng;
-  /** A Python that has torch; without one there is no control. */
+  /** A Python with torch; without one there is no control. */
   readonly python: string | null;
 }
 
@@ -33,8 +33,9 @@ const BYTES = 200_000;
 const SCRIPT = fileURLToPath(new URL('writer.ts', import.meta.url));
 
 /**
- * Stops two writers at random instants, ours and the frameworks', each with a disk of its own; copies the images of the disks, mounts the copies,
- * whose journals replay as after a loss of power, and looks what is there.
+ * Stops two writers at random instants, ours and the frameworks', each on its own disk. Copies the
+ * images of the disks and mounts the copies, whose journals replay as after a loss of power. Then
+ * checks the content.
  */
 export async function cutPower({ kind, count, rng, python }: CutOptions): Promise<Cuts> {
   const result: Cuts = { cuts: 0, moving: 0, frameworks: new Map(), faults: [] };
@@ -86,7 +87,7 @@ function journalOf({ outside }: LoopDisk): string {
   return join(outside, 'journal');
 }
 
-/** A process that writes to a disk, and tells in a journal elsewhere how far it has come. */
+/** A process that writes to a disk and records its progress in a journal elsewhere. */
 class Writer implements AsyncDisposable {
   readonly disk: LoopDisk;
   readonly #process: ChildProcess;
@@ -107,7 +108,7 @@ class Writer implements AsyncDisposable {
     throw new Error('the writer does not write');
   }
 
-  /** Stops it, and gives what it had told by then. */
+  /** Stops the process, and returns its records up to then. */
   stop(): string {
     this.#process.kill('SIGSTOP');
     return this.#journal();

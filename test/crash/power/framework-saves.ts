@@ -7,14 +7,17 @@ import { fileURLToPath } from 'node:url';
 export const FRAMEWORK_WRITER = fileURLToPath(new URL('framework_writer.py', import.meta.url));
 const SETUP = fileURLToPath(new URL('../../frameworks/setup.sh', import.meta.url));
 
-/** The Python that has torch, or why there is none; nothing is installed. */
+/** The Python with torch, or the reason why there is none; nothing is installed. */
 export function findTorch(): { readonly python: string } | { readonly missing: string } {
   const found = spawnSync('bash', [SETUP, '--find', 'torch'], { encoding: 'utf8' });
   const python = /^torch=(.*)$/m.exec(found.stdout)?.[1];
   return python === undefined ? { missing: 'torch is not installed: test/frameworks/setup.sh torch does it' } : { python };
 }
 
-/** What a cut left of one way to save: the newest that had returned, an older one only, or nothing that is whole. */
+/**
+ * What a cut left of one way to save: the newest finished save, only an older one, or no whole
+ * save.
+ */
 export interface Outcomes {
   newest: number;
   older: number;
@@ -28,7 +31,7 @@ interface Note {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Looks at every way to save on the disk after the cut, and counts. */
+/** Checks every way to save on the disk after the cut, and counts. */
 export function judgeFrameworks(disk: string, journal: string, outcomes: Map<string, Outcomes>): void {
   const notes = journal.split('\n').flatMap((line) => (line.endsWith('}') ? [JSON.parse(line) as Note] : []));
   for (const [way, own] of Map.groupBy(notes, (note) => note.way)) {
@@ -37,7 +40,8 @@ export function judgeFrameworks(disk: string, journal: string, outcomes: Map<str
     if (newest === undefined) continue;
     const counts = outcomes.get(way) ?? { newest: 0, older: 0, nothing: 0 };
     outcomes.set(way, counts);
-    // The latest first: of one name only the last bytes can be there, and of folders only the last two are kept.
+    // The latest first: one name can only hold the last bytes, and only the last two folders are
+    // kept.
     const whole = own.toReversed().find(({ files }) => isWhole(join(disk, way), files));
     if (whole === undefined) counts.nothing += 1;
     else counts[whole.step >= newest ? 'newest' : 'older'] += 1;

@@ -60,7 +60,8 @@ def trainer_folder(into: Path, step: int) -> None:
     (folder / "trainer_state.json").write_text(json.dumps({"global_step": step}))
 
 
-#: Those that write one file under the same name each time, and those that make a folder for each step.
+#: Those that write one file under the same name each time, and those that make a folder for each
+#: step.
 FILES = {
     "torch.save to its final name": torch_in_place,
     "torch.save, then os.replace": torch_replaced,

@@ -5,11 +5,14 @@ import { type LoopKind, type Mounted, mountLoop } from '../../support/mounts.ts'
 
 const MOUNT_OPTIONS: Readonly<Record<string, string>> = { xfs: 'loop,nouuid' };
 
-/** A disk whose power can be cut: its image is copied while nobody writes, and the copy mounted, whose journal replays. */
+/**
+ * A disk whose power can be cut: its image is copied between writes, and the copy mounted, which
+ * replays its journal.
+ */
 export interface LoopDisk extends Mounted {
   readonly kind: LoopKind;
   readonly image: string;
-  /** A folder beside the disk, for what survives every cut. */
+  /** A folder beside the disk, for files that survive every cut. */
   readonly outside: string;
 }
 
@@ -23,18 +26,23 @@ export function syncDisk({ path }: LoopDisk): void {
   execFileSync('sync', ['-f', path]);
 }
 
-/** Copies the image; false when the device was written meanwhile, so that the copy is of no instant. */
+/**
+ * Copies the image; false if a process wrote to the device meanwhile, so that the copy shows no
+ * single instant.
+ */
 export function copyImage({ image }: LoopDisk): boolean {
-  // A new file each time: whoever made a mount namespace while an older copy was mounted still holds that, and the same file would be shown as it was then.
+  // A new file each time: another mount namespace may still hold an older copy, and the same file
+  // would show the old content.
   rmSync(`${image}-copy`, { force: true });
   const before = writesOf(image);
   execFileSync('cp', ['--sparse=always', image, `${image}-copy`]);
   const after = writesOf(image);
-  // A write that is on its way is counted when it has ended: the counters alone may stand still while it goes into the image.
+  // A write counts when it has ended: the counters alone may stand still while it goes into the
+  // image.
   return before.onTheWay === 0 && after.onTheWay === 0 && before.counters === after.counters;
 }
 
-/** Mounts the copy and lets somebody look at it. */
+/** Mounts the copy and passes it to the callback. */
 export async function lookAtCopy({ kind, image }: LoopDisk, look: (path: string) => Promise<void>): Promise<void> {
   const mountPoint = `${image}-copy-mnt`;
   mkdirSync(mountPoint, { recursive: true });
@@ -46,7 +54,7 @@ export async function lookAtCopy({ kind, image }: LoopDisk, look: (path: string)
   }
 }
 
-/** How often the device below the image was written or trimmed, and how many requests it works at. */
+/** The number of writes and trims of the device below the image, and its requests in flight. */
 function writesOf(image: string): { readonly counters: string; readonly onTheWay: number } {
   for (const name of readdirSync('/sys/block')) {
     const backing = join('/sys/block', name, 'loop/backing_file');

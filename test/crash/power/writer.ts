@@ -1,10 +1,13 @@
 import { appendFileSync } from 'node:fs';
-import { startAttempt } from '../../../src/checkpoint/store/attempt.ts';
-import { realFs } from '../../../src/checkpoint/store/durable-fs.ts';
-import { prune } from '../../../src/checkpoint/store/prune.ts';
+import { startAttempt } from '../../../src/store/attempt/attempt.ts';
+import { realFs } from '../../../src/store/disk/durable-fs.ts';
+import { prune } from '../../../src/store/retention/prune.ts';
 import { openWith, saveAll } from '../store-driver.ts';
 
-/** `node writer.ts RUN JOURNAL BYTES`: saves step after step, until it is killed, and tells in the journal what it was told. */
+/**
+ * `node writer.ts RUN JOURNAL BYTES`: saves step after step until it is killed, and records every
+ * answer in the journal.
+ */
 const [run = '', journal = '', bytes = ''] = process.argv.slice(2);
 const shape = { worldSize: 2, bytes: Number(bytes) };
 

@@ -1,15 +1,17 @@
 import { rmSync } from 'node:fs';
 import { toError } from '../../../src/core/errors.ts';
-import { realFs } from '../../../src/checkpoint/store/durable-fs.ts';
+import { realFs } from '../../../src/store/disk/durable-fs.ts';
 import { materialise } from '../model/tree.ts';
 import type { CrashState } from '../model/states.ts';
 import { halves, openWith, resume, saveSteps } from '../store-driver.ts';
 import type { Scenario } from './scenario.ts';
 
-/** A step above all that scenarios use: whoever saves it after a crash must be found. */
+/** A step above all steps of the scenarios: a save of it after a crash must be found. */
 const NEXT_STEP = 1000;
 
-/** Puts the state on disk, lets the real `resume` look at it, and saves once more: what is wrong, or nothing. */
+/**
+ * Puts the state on disk, runs the real `resume` on it, and saves once more. Returns the faults.
+ */
 export async function faultsInState(scenario: Scenario, state: CrashState, folder: string): Promise<string[]> {
   try {
     materialise(state.tree, folder);

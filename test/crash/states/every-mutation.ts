@@ -8,16 +8,18 @@ import type { Tried } from './try-mutations.ts';
 const THREADS = Math.min(4, availableParallelism());
 
 export interface TriedMutations {
-  /** Kinds that are shown to be faults, and those that no crash turns into one. */
+  /** Kinds with a proven fault, and kinds that no crash turns into one. */
   readonly found: readonly string[];
   readonly survivors: readonly string[];
   readonly mutants: number;
-  /** Distinct states that the mutants led to. */
+  /** Distinct states of the mutants. */
   readonly states: number;
 }
 
-/** Tries the mutations of all scenarios, several scenarios at a time. */
-export async function tryEveryMutation(): Promise<TriedMutations> {
+/**
+ * Tries the mutations of all scenarios with at most this many events, several scenarios at a time.
+ */
+export async function tryEveryMutation(mostEvents = Infinity): Promise<TriedMutations> {
   const results: Tried[] = [];
   const known = new Set<string>();
   const left = SCENARIOS.keys().toArray();
@@ -25,7 +27,7 @@ export async function tryEveryMutation(): Promise<TriedMutations> {
     const worker = new Worker(new URL('mutations-worker.ts', import.meta.url));
     try {
       for (let scenario = left.shift(); scenario !== undefined; scenario = left.shift()) {
-        const tried = await ask(worker, { scenario, known: [...known] });
+        const tried = await ask(worker, { scenario, known: [...known], mostEvents });
         for (const step of tried.found) known.add(step);
         results.push(tried);
       }

@@ -1,4 +1,7 @@
-/** Mutations of the protocol that no crash turns into a fault, each with the reason. Whatever is not listed here must be found out. */
+/**
+ * Mutations of the protocol that no crash turns into a fault, each with the reason. The tests must
+ * detect every other mutation.
+ */
 export const HARMLESS: readonly { readonly because: string; readonly mutations: readonly string[] }[] = [
   {
     because: 'last-good.json is a cache, save for the suspects in it, of which none comes back before it is synced',
@@ -85,7 +88,7 @@ export const HARMLESS: readonly { readonly because: string; readonly mutations: 
     ],
   },
   {
-    because: 'what is left in the trash or in an emptied entry of the quarantine is nobody’s checkpoint; a later prune takes it away',
+    because: 'what is left in the trash or in an emptied entry of the quarantine is no checkpoint; a later prune removes it',
     mutations: [
       'swap rmdir .holdfast/trash/GRAVE with sync-folder .holdfast/trash',
       'swap sync-folder .holdfast/trash with mkdir .holdfast/trash/GRAVE',
@@ -155,7 +158,7 @@ export const HARMLESS: readonly { readonly because: string; readonly mutations: 
   },
   {
     because:
-      'what comes back from the trash is whole, in the grave or in the run, and is decided on anew either way; nobody was promised that it goes',
+      'what comes back from the trash is whole, in its entry or in the run, and a later prune decides anew; no caller was promised that it goes',
     mutations: [
       'swap rename .holdfast/trash/GRAVE/step-N -> step-N with sync-folder RUN',
       'swap rmdir .holdfast/trash/GRAVE with sync-folder RUN',

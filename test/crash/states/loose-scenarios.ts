@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { adopt } from '../../../src/checkpoint/store/adopt.ts';
-import { startAttempt } from '../../../src/checkpoint/store/attempt.ts';
-import { type DurableFs, realFs } from '../../../src/checkpoint/store/durable-fs.ts';
-import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
-import { BESIDE_SUFFIX } from '../../../src/checkpoint/store/layout.ts';
-import { prune } from '../../../src/checkpoint/store/prune.ts';
-import { listQuarantine, restore } from '../../../src/checkpoint/store/quarantine.ts';
-import type { OpenStore } from '../../../src/checkpoint/store/store.ts';
+import { adopt } from '../../../src/store/adopt/adopt.ts';
+import { startAttempt } from '../../../src/store/attempt/attempt.ts';
+import { type DurableFs, realFs } from '../../../src/store/disk/durable-fs.ts';
+import { lastGood } from '../../../src/store/resume/last-good.ts';
+import { BESIDE_SUFFIX } from '../../../src/seal/names.ts';
+import { prune } from '../../../src/store/retention/prune.ts';
+import { listQuarantine, restore } from '../../../src/store/resume/quarantine.ts';
+import type { OpenStore } from '../../../src/store/folder/store.ts';
 import { killedAfterRenames } from '../killed-after.ts';
 import { LOOSE, type Loose, looseFiles, looseName, writeLoose } from '../loose-files.ts';
 import { spoil } from '../spoil.ts';
@@ -22,7 +22,7 @@ function sealAt(store: OpenStore, path: string, step: number) {
   return adopt(store, join(store.path, path), { accept: 'anything', step });
 }
 
-/** A run in which these steps are sealed where another tool has put them. */
+/** A run in which these steps are sealed in the place where another tool put them. */
 async function runOf(kind: Loose, fs: DurableFs, run: string, steps: readonly number[]): Promise<void> {
   await startAttempt(openWith(fs, run, 'a'), { gang: 'gang' });
   for (const step of steps) {
@@ -46,7 +46,10 @@ function inPlace(kind: Loose): Scenario {
   };
 }
 
-/** What lies elsewhere is durable: whatever happens to the move, saying it again brings all of it into the run, and leaves nothing behind. */
+/**
+ * The files elsewhere are durable. After a crash in the move, a second move brings all of them into
+ * the run and leaves nothing behind.
+ */
 function fromElsewhere(kind: Loose, renames: number | null): Scenario {
   const name = looseName({ kind, step: 2 });
   return {
@@ -90,7 +93,7 @@ function pruned(kind: Loose, renames: number | null): Scenario {
   };
 }
 
-/** The damaged member: its bytes are kept, wherever they are. */
+/** The damaged member: its bytes are kept, in one place or the other. */
 const CUT = 'cut';
 
 function damage(kind: Loose, fs: DurableFs, run: string): void {
@@ -112,7 +115,7 @@ function quarantined(kind: Loose): Scenario {
     },
     bad: name,
     allowed: () => ['1/1'],
-    // By now `resume` has moved aside what was still in the run.
+    // By now `resume` has moved the rest of it out of the run.
     alsoHolds: (run) =>
       listQuarantine(openWith(realFs, run, 'look')).some((one) => one.name === name) ? [] : ['the bad one is not in quarantine'],
     async again(run) {
@@ -120,7 +123,7 @@ function quarantined(kind: Loose): Scenario {
       const lost = [...looseFiles({ kind, step: 2 }).keys(), `${name}${BESIDE_SUFFIX}`].filter((member) => !existsSync(join(run, member)));
       const [member = ''] = looseFiles({ kind, step: 2 }).keys();
       const isKept = lost.length > 0 || readFileSync(join(run, member), 'utf8') === CUT;
-      // What comes back is bad as before, and out of the way of what comes next.
+      // The returned checkpoint is bad as before, and does not block the next one.
       await lastGood(openWith(realFs, run, 'later'));
       return [...lost.map((one) => `${one} is lost`), ...(isKept ? [] : [`${member} is not what was moved aside`])];
     },
@@ -154,7 +157,10 @@ function restored(kind: Loose): Scenario {
   };
 }
 
-/** Nobody has repaired it, and its names and sizes are right: whatever the crash leaves, it is read whole before it is taken, and never is. */
+/**
+ * The checkpoint is not repaired, but its names and sizes are right. After any crash, `resume`
+ * reads it whole and refuses it.
+ */
 function restoredBad(kind: Loose): Scenario {
   const name = looseName({ kind, step: 2 });
   return {
@@ -173,7 +179,10 @@ function restoredBad(kind: Loose): Scenario {
   };
 }
 
-/** Checkpoints whose files lie beside others: each of their moves is several renames, and none of them may be lost or halved by a crash. */
+/**
+ * Checkpoints whose files lie beside others. Each of their moves takes several renames, and a crash
+ * must neither lose nor halve one.
+ */
 export const LOOSE_SCENARIOS: readonly Scenario[] = [
   ...LOOSE.map(inPlace),
   ...LOOSE.map((kind) => fromElsewhere(kind, null)),

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { adopt } from '../../../src/checkpoint/store/adopt.ts';
-import { startAttempt } from '../../../src/checkpoint/store/attempt.ts';
-import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
-import { pin } from '../../../src/checkpoint/store/pins.ts';
-import { prune } from '../../../src/checkpoint/store/prune.ts';
-import { listQuarantine, restore } from '../../../src/checkpoint/store/quarantine.ts';
-import { findSealed, rollBack } from '../../../src/checkpoint/store/roll-back.ts';
-import { readRun } from '../../../src/checkpoint/store/store.ts';
+import { adopt } from '../../../src/store/adopt/adopt.ts';
+import { startAttempt } from '../../../src/store/attempt/attempt.ts';
+import { lastGood } from '../../../src/store/resume/last-good.ts';
+import { pin } from '../../../src/store/retention/pins.ts';
+import { prune } from '../../../src/store/retention/prune.ts';
+import { listQuarantine, restore } from '../../../src/store/resume/quarantine.ts';
+import { findSealed, rollBack } from '../../../src/store/attempt/roll-back.ts';
+import { readRun } from '../../../src/store/folder/store.ts';
 import { writeRank } from '../checkpoint-bytes.ts';
 import { openWith, saveAll, saveSteps } from '../store-driver.ts';
 import { killedAfterRenames } from '../killed-after.ts';
@@ -18,7 +18,7 @@ import type { Scenario } from './scenario.ts';
 
 const KEEP_ONE = { last: 1, every: null, withinMs: null };
 
-/** Everything else that changes a run's folder. */
+/** All other operations that change a run's folder. */
 export const OTHER_SCENARIOS: readonly Scenario[] = [
   {
     name: 'a prune that deletes two of three checkpoints',
@@ -179,7 +179,7 @@ export const OTHER_SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-/** What is bad is never lost: after `resume` it lies in quarantine, with a reason that can be read. */
+/** A bad checkpoint is never lost: after `resume` it is in quarantine, with a readable reason. */
 function keepsTheBad(run: string): string[] {
   const entries = listQuarantine(readRun(run)).filter(({ name }) => name === 'step-2');
   if (entries.length === 0) return ['the bad checkpoint is lost'];
@@ -193,7 +193,10 @@ async function commitKilled(fs: RecordingFs, run: string): Promise<void> {
   );
 }
 
-/** A seal of a checkpoint that another tool wrote, killed right after the rename that puts its manifest in place. */
+/**
+ * A seal of a checkpoint that another tool wrote, killed right after the rename that puts its
+ * manifest in place.
+ */
 async function sealKilled(fs: RecordingFs, run: string): Promise<void> {
   const path = join(run, 'checkpoint-2');
   fs.mkdir(path);
@@ -201,7 +204,10 @@ async function sealKilled(fs: RecordingFs, run: string): Promise<void> {
   await killedAfterRenames(1, fs, (killed) => adopt(openWith(killed, run, 'killed'), path, { accept: 'anything', step: 2 }));
 }
 
-/** A gang of which one began the attempt and was killed after so many renames: the first makes the attempt, the second fences. */
+/**
+ * A gang with one rank that began the attempt and was killed after this many renames. The first
+ * rename makes the attempt, the second one fences.
+ */
 function joinAfter(renames: number): Scenario {
   return {
     name: `a join of an attempt whose first was killed after rename ${renames}`,

@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { startAttempt } from '../../../src/checkpoint/store/attempt.ts';
-import { beginSave } from '../../../src/checkpoint/store/save.ts';
+import { startAttempt } from '../../../src/store/attempt/attempt.ts';
+import { beginSave } from '../../../src/store/commit/save.ts';
 import { writeRank } from '../checkpoint-bytes.ts';
 import { openWith, saveAll, saveSteps } from '../store-driver.ts';
 import type { Key, Scenario } from './scenario.ts';
 
-/** The new one once it was promised, until then the old one or the new one. */
+/** The new checkpoint once it was promised; before that, the old one or the new one. */
 function oldOrNew(before: Key, after: Key, promise: string): Scenario['allowed'] {
   return (promises) => (promises.has(promise) ? [after] : [before, after]);
 }
 
-/** Once attempt 2 was promised, its number stays taken, and attempt 1 has nothing left to commit. */
+/** Once attempt 2 was promised, its number stays taken, and attempt 1 cannot commit any more. */
 export function fencesTheFirst(run: string, promises: ReadonlySet<string>): string[] {
   if (!promises.has('attempt 2')) return [];
   const faults = existsSync(join(run, '.holdfast/attempts/2')) ? [] : ['the number of attempt 2 is free again'];

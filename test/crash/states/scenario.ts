@@ -9,24 +9,24 @@ import { type RecordingFs, recordingFs } from '../recording-fs.ts';
 /** A checkpoint by the key `resume` gives it, or null for "nothing to resume from". */
 export type Key = string | null;
 
-/** Something the protocol does to a run, and what a crash in the middle may leave of it. */
+/** An operation of the protocol on a run, and the allowed results of a crash in the middle. */
 export interface Scenario {
   readonly name: string;
-  /** What was there before, durable to the last byte. */
+  /** The state before the operation, durable to the last byte. */
   readonly before: (fs: RecordingFs, run: string) => Promise<void>;
-  /** What is recorded; it calls `fs.promise` where a caller is told that something now holds. */
+  /** The recorded operation. It calls `fs.promise` where a caller gets an answer. */
   readonly act: (fs: RecordingFs, run: string) => Promise<void>;
   /** The name of a checkpoint that is damaged on purpose. */
   readonly bad?: string;
-  /** What `resume` may find, given the promises that were made. */
+  /** The allowed results of `resume`, given the promises made so far. */
   readonly allowed: (promises: ReadonlySet<string>) => readonly Key[];
-  /** What else must hold in a run's folder after a crash; gives the faults. */
+  /** What else must hold in a run's folder after a crash; returns the faults. */
   readonly alsoHolds?: (run: string, promises: ReadonlySet<string>) => readonly string[];
-  /** Does the same again, as somebody would after a crash; gives what is wrong then. */
+  /** Repeats the operation after a crash, as a user would; returns the faults. */
   readonly again?: (run: string) => Promise<readonly string[]>;
 }
 
-/** A folder in memory where there is one: states are made and thrown away by the thousand. */
+/** A folder in memory if there is one: the tests make and delete states by the thousand. */
 export function fastFolder(): { readonly path: string; [Symbol.dispose](): void } {
   const path = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'holdfast-crash-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };

@@ -3,5 +3,5 @@ import { OTHER_SCENARIOS } from './other-scenarios.ts';
 import { SAVE_SCENARIOS } from './save-scenarios.ts';
 import type { Scenario } from './scenario.ts';
 
-/** Everything that the protocol does to a run. */
+/** All operations of the protocol on a run. */
 export const SCENARIOS: readonly Scenario[] = [...SAVE_SCENARIOS, ...OTHER_SCENARIOS, ...LOOSE_SCENARIOS];

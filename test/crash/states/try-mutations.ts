@@ -6,22 +6,25 @@ import { faultsInState } from './check-state.ts';
 import { fastFolder, record, type Scenario } from './scenario.ts';
 
 export interface Tried {
-  /** Mutations that this scenario shows to be faults. */
+  /** Mutations with a proven fault in this scenario. */
   readonly found: readonly string[];
-  /** All that there were, and how many mutants and distinct states they led to. */
+  /** All mutations, and the number of mutants and distinct states. */
   readonly all: readonly string[];
   readonly mutants: number;
   readonly states: number;
 }
 
-/** Tries every mutation of what a scenario does, save those that are known to be faults. */
-export async function tryMutations(scenario: Scenario, known: ReadonlySet<string>): Promise<Tried> {
+/**
+ * Tries every mutation of a scenario except the known faults; none if the scenario has too many
+ * events.
+ */
+export async function tryMutations(scenario: Scenario, known: ReadonlySet<string>, mostEvents: number): Promise<Tried> {
   using folder = fastFolder();
   const recording = await record(scenario);
   const [found, all] = [new Set<string>(), new Set<string>()];
   // Most states of a mutant are states of the protocol itself.
   const checked = new Map<string, boolean>();
-  const mutants = mutations(recording);
+  const mutants = recording.events.length > mostEvents ? [] : mutations(recording);
   for (const { name, events } of mutants) {
     const step = normalise(name);
     all.add(step);
@@ -38,7 +41,9 @@ export async function tryMutations(scenario: Scenario, known: ReadonlySet<string
   return { found: [...found], all: [...all], mutants: mutants.length, states: checked.size };
 }
 
-/** The step of the protocol that a mutation is about, whichever rank, attempt or save it was recorded with. */
+/**
+ * The step of the protocol that a mutation changes, for any rank, attempt or save of the recording.
+ */
 function normalise(name: string): string {
   return name
     .replaceAll(/id-[a-z]+-\d+/g, 'ID')

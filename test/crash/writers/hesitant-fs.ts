@@ -1,18 +1,21 @@
-import { type DurableFs, realFs } from '../../../src/checkpoint/store/durable-fs.ts';
+import { type DurableFs, realFs } from '../../../src/store/disk/durable-fs.ts';
 import type { Rng } from '../../../src/core/rng.ts';
 
 export interface Hesitation {
-  /** How likely it is to wait before a call, in [0, 1]. */
+  /** The probability of a wait before a call, in [0, 1]. */
   readonly likelihood: number;
-  /** At most this long, in milliseconds. */
+  /** The longest wait, in milliseconds. */
   readonly longest: number;
   /** The call at which the process kills itself, counted from 1; null for never. */
   readonly killAt: number | null;
-  /** Leaves out the moves that fence older attempts, to show that the rounds would find it. */
+  /** Leaves out the moves that fence older attempts, to show that the rounds detect this. */
   readonly isSabotaged: boolean;
 }
 
-/** The real file system, with a writer that now and then stops before a call, and may be killed there: the others overtake it. */
+/**
+ * The real file system for a writer that sometimes stops before a call, and may be killed there:
+ * the other writers overtake it.
+ */
 export function hesitantFs(rng: Rng, { likelihood, longest, killAt, isSabotaged }: Hesitation): DurableFs {
   let calls = 0;
   const hesitate = (): void => {

@@ -39,7 +39,7 @@ describe('a history of last good', () => {
     expect(faultsOf(history, sealed)).not.toEqual([]);
   });
 
-  it('may keep an older attempt that won the race against the fence', () => {
+  it('may keep a seal of an older attempt that won the race against the fence', () => {
     expect(faultsOf([commit(1, 9, place(1, 1)), attempt(2, 5, 2, [place(1, 1)])], [place(1, 1)])).toEqual([]);
   });
 });

@@ -4,10 +4,16 @@ export interface Place {
   readonly step: number;
 }
 
-/** What one process did, in nanoseconds of the machine's one monotonic clock: called at `from`, answered at `to` (null: killed before). */
+/**
+ * One operation of one process, in nanoseconds of the machine's monotonic clock: called at `from`,
+ * answered at `to` (null: killed before).
+ */
 export type HistoryEvent = { readonly from: bigint; readonly to: bigint | null; readonly process: string } & (
   | { readonly kind: 'commit'; readonly place: Place; readonly outcome: 'sealed' | 'refused' | 'unknown' }
-  /** An attempt was started: everything older is fenced from its answer on. `seen` is what a scan right after the answer found. */
+  /**
+   * The start of an attempt: everything older is fenced after its answer. `seen` is the result of a
+   * scan right after the answer.
+   */
   | { readonly kind: 'attempt'; readonly attempt: number; readonly seen: readonly Place[] | null }
   | { readonly kind: 'read'; readonly lastGood: Place | null }
 );
@@ -17,10 +23,15 @@ function compare(a: Place, b: Place): number {
 }
 
 /**
- * What is wrong with a history of last good, given what lies on disk in the end. Last good behaves as a register that only grows: commits put
- * a place in, reads give the greatest. Such a history is linearizable exactly when no read gives what nobody had begun to commit, none
- * misses what was answered before it began, and of two reads one after the other the later is not smaller. On top of that, fencing: what an
- * older attempt has sealed in the end, every scan after the start of a newer attempt has seen.
+ * The faults of a history of last good, given the final state of the disk.
+ *
+ * Last good behaves as a register that only grows: a commit writes a place, a read returns the
+ * greatest. Such a history is linearizable if three rules hold. No read returns a place before a
+ * commit of it began. No read misses a commit that was answered before the read began. Of two reads
+ * one after the other, the later one is not smaller.
+ *
+ * Fencing adds a rule: every scan after the start of a newer attempt has seen all final seals of
+ * older attempts.
  */
 export function faultsOf(history: readonly HistoryEvent[], sealed: readonly Place[]): string[] {
   return [...readFaults(history), ...commitFaults(history, sealed), ...fenceFaults(history, sealed)];

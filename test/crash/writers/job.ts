@@ -1,13 +1,13 @@
 import type { Hesitation } from './hesitant-fs.ts';
 
-/** What one process does in one round. */
+/** The work of one process in one round. */
 export type Job = {
   readonly run: string;
   readonly journal: string;
   readonly process: string;
   readonly seed: number;
   readonly hesitation: Hesitation;
-  /** Milliseconds before it begins. */
+  /** Milliseconds before the start. */
   readonly delay: number;
 } & (
   | {
@@ -21,7 +21,10 @@ export type Job = {
   | { readonly role: 'reader'; readonly reads: number }
 );
 
-/** Lines of a journal. Each call leaves one before it is made and one when it was answered, so that a kill in between shows. */
+/**
+ * Lines of a journal. Each call writes one line before it starts and one when it is answered, so a
+ * kill in between shows.
+ */
 export type JournalLine =
   | { readonly at: string; readonly call: number; readonly begin: BeginFacts }
   | { readonly at: string; readonly call: number; readonly end: EndFacts };
@@ -36,6 +39,6 @@ export interface EndFacts {
   readonly seen?: readonly { readonly attempt: number; readonly step: number }[];
   readonly outcome?: 'sealed' | 'refused' | 'unknown';
   readonly lastGood?: { readonly attempt: number; readonly step: number } | null;
-  /** An error nobody expected. */
+  /** An unexpected error. */
   readonly error?: string;
 }

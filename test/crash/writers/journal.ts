@@ -9,7 +9,7 @@ export interface ReadJournal {
   readonly errors: readonly string[];
 }
 
-/** Makes a history of what one process wrote down. */
+/** Makes a history from the journal of one process. */
 export function readJournal(file: string, process: string): ReadJournal {
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
   const open = new Map<number, { from: bigint; begin: BeginFacts }>();

@@ -5,7 +5,7 @@ import type { Job } from './job.ts';
 
 export type JobEnd = 'done' | 'killed' | `failed: ${string}`;
 
-/** Processes that wait for jobs. One that was killed during a job is replaced when it is needed again. */
+/** Processes that wait for jobs. A process that was killed during a job is replaced on demand. */
 export class WriterPool implements AsyncDisposable {
   readonly #script = fileURLToPath(new URL('writer.ts', import.meta.url));
   readonly #processes: (ChildProcess | null)[] = [];

@@ -20,13 +20,14 @@ export interface Tally {
   readonly faults: string[];
 }
 
-/** Rounds in the same run's folder, before the next one is begun. */
+/** Rounds in the same run's folder before a new run begins. */
 const ROUNDS_PER_RUN = 4;
 const MAX_PROCESSES = 8;
 
 /**
- * Each round is 2 to 8 processes at once on one run: one to three gangs of ranks that save a few steps, so that the older ones are stale attempts
- * while they write, and readers of last good. They hesitate at random calls, and some are killed at one.
+ * Each round runs 2 to 8 processes at once on one run. One to three gangs of ranks save a few
+ * steps, so the older gangs are stale attempts while they write; other processes read last good.
+ * They pause at random calls, and some are killed there.
  */
 export async function runRounds(count: number, rng: Rng, { isSabotaged = false } = {}): Promise<Tally> {
   const tally: Tally = { rounds: 0, processes: 0, kills: 0, attempts: 0, sealed: 0, refused: 0, reads: 0, faults: [] };
@@ -96,7 +97,7 @@ function judge(run: string, journals: readonly ReadJournal[], tally: Tally): voi
     if (known !== attempt) tally.faults.push(`gang ${gang} has two attempts, ${known} and ${attempt}`);
     gangs.set(gang, attempt);
   }
-  // Ranks of one gang share its attempt: only the first of them counts as its start.
+  // Ranks of one gang share its attempt: only the first one counts as its start.
   const starts = new Map(history.flatMap((event) => (event.kind === 'attempt' ? [[event.attempt, event] as const] : [])));
   const single = history.filter((event) => event.kind !== 'attempt' || starts.get(event.attempt) === event);
   tally.faults.push(...faultsOf(single, sealed), ...journals.flatMap(({ errors }) => errors));

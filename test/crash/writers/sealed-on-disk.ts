@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MANIFEST_NAME } from '../../../src/checkpoint/store/layout.ts';
+import { MANIFEST_NAME } from '../../../src/seal/names.ts';
 import type { Place } from './history.ts';
 
 export interface OnDisk extends Place {
@@ -8,7 +8,10 @@ export interface OnDisk extends Place {
   readonly path: string;
 }
 
-/** What is sealed in a run's folder, seen without any of the store's own code: a folder with a manifest that is JSON. */
+/**
+ * The seals in a run's folder, read without the store's own code: each folder with a manifest that
+ * is JSON.
+ */
 export function sealedOnDisk(run: string): OnDisk[] {
   return readdirSync(run).flatMap((name) => {
     try {

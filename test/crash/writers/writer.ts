@@ -1,11 +1,11 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Attempt, startAttempt } from '../../../src/checkpoint/store/attempt.ts';
-import { commitSave, type Sealed } from '../../../src/checkpoint/store/commit.ts';
-import type { DurableFs } from '../../../src/checkpoint/store/durable-fs.ts';
-import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
-import { abandonSave, beginSave, type Save, writeReceipt } from '../../../src/checkpoint/store/save.ts';
-import { openRun, type OpenStore, readRun } from '../../../src/checkpoint/store/store.ts';
+import { type Attempt, startAttempt } from '../../../src/store/attempt/attempt.ts';
+import { commitSave, type Sealed } from '../../../src/store/commit/commit.ts';
+import type { DurableFs } from '../../../src/store/disk/durable-fs.ts';
+import { lastGood } from '../../../src/store/resume/last-good.ts';
+import { abandonSave, beginSave, type Save, writeReceipt } from '../../../src/store/commit/save.ts';
+import { openRun, type OpenStore, readRun } from '../../../src/store/folder/store.ts';
 import { HoldfastError, toError } from '../../../src/core/errors.ts';
 import { createRng } from '../../../src/core/rng.ts';
 import { filesOf } from '../checkpoint-bytes.ts';
@@ -15,7 +15,10 @@ import type { Place } from './history.ts';
 import type { BeginFacts, EndFacts, Job } from './job.ts';
 import { sealedOnDisk } from './sealed-on-disk.ts';
 
-/** One process of the rounds of several writers: told by its parent what to do, it does it and says so, until it is killed. */
+/**
+ * One process of the rounds of several writers: does each order of its parent and answers, until it
+ * is killed.
+ */
 process.on('message', (job: Job) => {
   void work(job).then(
     () => process.send?.('done'),
@@ -34,7 +37,7 @@ async function work(job: Job): Promise<void> {
 
 let calls = 0;
 
-/** Writes what is about to be called and what came of it, each in one append, which a kill cannot tear. */
+/** Records each call and its result, each in one append, which a kill cannot tear. */
 async function noted<T>(
   { journal }: Job,
   begin: BeginFacts,
@@ -84,13 +87,13 @@ async function saveStep(job: Extract<Job, { role: 'rank' }>, store: OpenStore, a
     if (!allReceipts(store.fs, save)) return abandonSave(store, save);
     const begin = { kind: 'commit', attempt: attempt.attempt, step } as const;
     const commit = (): Sealed => {
-      // Long enough for a newer attempt to start in between.
+      // Long enough for the start of a newer attempt.
       pause(job.lateness);
       return commitSave(store, save);
     };
     await noted(job, begin, commit, () => ({ outcome: 'sealed' }));
   } catch (thrown) {
-    // Fenced while it wrote; or another rank of its gang gave the save up and takes the folder away.
+    // Fenced during the write, or another rank of its gang gave up the save and removes the folder.
     if (!isFence(thrown) && !isGivenUp(thrown) && store.fs.stat(stagingOf(job, attempt, step)) !== null) throw thrown;
   }
 }
@@ -111,7 +114,7 @@ function ensureFolder(fs: DurableFs, path: string): void {
   }
 }
 
-/** Waits for the other ranks, a while only: they may have been killed. */
+/** Waits for the other ranks for a limited time: they may have been killed. */
 function allReceipts(fs: DurableFs, { folder, worldSize }: Save): boolean {
   for (let tries = 0; tries < 100; tries++) {
     const receipts = fs.list(join(folder, 'receipts')).filter((name) => name.endsWith('.json'));

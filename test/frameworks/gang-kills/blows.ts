@@ -3,23 +3,26 @@ import { readLedger } from '../../../src/ledger/reader.ts';
 import { isAlive, type Supervised } from '../../support/supervised.ts';
 import { killHard } from '../../support/trainer-process.ts';
 
-/** One life of the run that is about to be struck. */
+/** One attempt of the run that is about to be struck. */
 export interface Struck {
   readonly run: Supervised;
   readonly dir: string;
-  /** The number of this life. */
+  /** The number of this attempt. */
   readonly attempt: number;
-  /** A number from 0 to 1, for whatever is left to chance. */
+  /** Draws a number from 0 to 1. */
   readonly chance: () => number;
-  /** Shorter when the life ends before. */
+  /** Waits for a time, or until the attempt ends. */
   readonly sleep: (ms: number) => Promise<void>;
 }
 
 export const GRACE_MS = 3000;
-/** After a notice most lives come to their end within a second; what is to fall before that falls early. */
+/** After a notice most attempts end within a second, so a second strike has to come early. */
 const LATER_MS = 1000;
 
-/** Everything that lives and was started by a supervisor of this run, the launcher and its ranks; of one life of it where that is named. */
+/**
+ * Finds every live process that a supervisor of this run started, the launcher and its ranks; with
+ * a number, of that attempt only.
+ */
 export function startedIn(dir: string, attempt?: number): readonly number[] {
   const marks = [`HOLDFAST_DIR=${dir}`, ...(attempt === undefined ? [] : [`HOLDFAST_ATTEMPT=${attempt}`])];
   return readdirSync('/proc')
@@ -32,7 +35,7 @@ function isMarked(pid: number, marks: readonly string[]): boolean {
   return marks.every((mark) => environment.includes(mark));
 }
 
-/** What it is, and what it waits for. */
+/** Describes a process and what it waits for. */
 export function describeProcess(pid: number): string {
   const command = readProcess(pid, 'cmdline').split('\0').slice(0, 3).join(' ');
   return `${pid} (${command}, in ${readProcess(pid, 'wchan') || 'user space'})`;
@@ -46,29 +49,35 @@ function readProcess(pid: number, name: string): string {
   }
 }
 
-/** The launcher of this life, and its ranks; no launcher while it has not started or is not recorded yet. */
+/**
+ * Finds the launcher of this attempt and its ranks. The launcher is missing while it has not
+ * started or is not recorded yet.
+ */
 function familyIn({ dir, attempt }: Struck): { readonly launcher: number | null; readonly ranks: readonly number[] } {
   const started = startedIn(dir, attempt);
   const launcher = readLedger(dir)
     .events.flatMap(({ event }) => (event.kind === 'trainer-started' ? [event.pid] : []))
     .findLast((pid) => started.includes(pid));
   if (launcher === undefined) return { launcher: null, ranks: [] };
-  // What a rank has started for a moment is none.
+  // A short-lived child of a rank is not a rank.
   const ranks = started.filter((pid) => new RegExp(`^PPid:\\s+${launcher}$`, 'm').test(readProcess(pid, 'status')));
   return { launcher, ranks };
 }
 
-/** The ranks first: what they would do without a supervisor nobody can keep. */
+/** Kills the ranks first, because nothing controls them without a supervisor. */
 function killAll({ run, dir, attempt }: Struck): void {
   for (const pid of startedIn(dir, attempt)) killHard(pid);
   run.kill();
 }
 
-/** What is done to a life. */
+/** One way to strike an attempt. */
 export interface Blow {
-  /** False when there is nobody yet to do it to. What outlives it is ended by whoever strikes. */
+  /**
+   * Returns false when there is no process to kill yet. The caller ends processes that outlive the
+   * kill.
+   */
   readonly fall: (struck: Struck) => Promise<boolean> | boolean;
-  /** What it counts as, by what the life ended with; something else has ended a life that ended with anything else. */
+  /** Names the strike by how the attempt ended; any other end had another cause. */
   readonly counts: Readonly<Record<string, string>>;
 }
 
@@ -79,14 +88,14 @@ const ALL = 'SIGKILL to all';
 const LATER = 'SIGTERM, and SIGKILL to all some time later';
 const WHOLE_GRACE = 'SIGTERM, and the whole grace';
 
-/** By their names. */
+/** The strikes by name. */
 export const BLOWS: Readonly<Record<string, Blow>> = {
   [RANK]: {
     fall: (struck) => {
       const { ranks } = familyIn(struck);
       return hit(ranks[Math.floor(struck.chance() * ranks.length)]);
     },
-    // As torchrun ends when it has lost a rank.
+    // The exit code of a torchrun that has lost a rank.
     counts: { 1: RANK },
   },
   [LAUNCHER]: { fall: (struck) => hit(familyIn(struck).launcher), counts: { 137: LAUNCHER } },

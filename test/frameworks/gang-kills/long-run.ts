@@ -9,11 +9,15 @@ import { type Tally, together } from './tally.ts';
 import { Twins } from './twins.ts';
 
 /**
- * `npm run kills:long -- --count 1000 --seed 1 --minutes 600 --strands 1 --forked 15 --add`: the long run whose figures stand in docs/kill-proof.md, which is
- * written anew together with the results it is made from, or with --add of these and those of the runs before. Strands strike runs of their own
- * at the same time. To each run whose ranks are programs of their own come so many of ranks that torchrun has forked: those that each load torch take several
- * times as long to start, and do the same afterwards. What was found is written after every run; after the minutes, or Ctrl-C, the runs that were struck last come to their end. The
- * folders of runs with which something was wrong are kept.
+ * Strikes runs of a real torchrun for a long time and writes docs/proofs/kill-proof.md:
+ * `npm run kills:long -- --count 1000 --seed 1 --minutes 600 --strands 1 --forked 15 --add`.
+ *
+ * The page and the results behind it are replaced; with --add, the earlier results are kept and
+ * counted too. `--strands` is the number of runs that are struck at the same time. `--forked` is
+ * the number of runs with forked ranks for each run whose ranks are separate programs. Separate
+ * ranks each load torch and thus start several times more slowly, but do the same afterwards.
+ * Results are written after every run. After the minutes, or at Ctrl-C, the current runs are played
+ * to their end. The folders of runs with findings are kept.
  */
 const { values } = parseArgs({
   options: {

@@ -1,5 +1,5 @@
-import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
-import { readRun } from '../../../src/checkpoint/store/store.ts';
+import { lastGood } from '../../../src/store/resume/last-good.ts';
+import { readRun } from '../../../src/store/folder/store.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { formatDuration } from '../../../src/core/duration.ts';
 import type { Rng } from '../../../src/core/rng.ts';
@@ -11,40 +11,51 @@ import { type Tally, TallyBook, together } from './tally.ts';
 import type { Twins } from './twins.ts';
 import { weightsIn } from './weights.ts';
 
-/** Some fall while the launcher and the ranks come up, the others within some saves, at any moment of one. */
+/**
+ * Some strikes hit while the launcher and the ranks start, the others at any moment within a few
+ * saves.
+ */
 const EARLY = 0.15;
 const STARTUP_MS = 3000;
 const MOST_STEPS = 4 * EVERY;
 const LOOK_MS = 5;
-/** Looking for a rank that is not there yet takes a look at every process. */
+/**
+ * The pause between searches for a rank that has not started, because each search looks at every
+ * process.
+ */
 const LOOK_AROUND_MS = 50;
 const JITTER_MS = 100;
-/** Ten times as long as any life takes on a busy machine: one that lasts longer does not end by itself. */
+/**
+ * Ten times as long as any attempt takes on a busy machine. A longer one does not end by itself.
+ */
 const LIFE_MS = 600_000;
 
 export interface StrikeOptions extends Pick<RunOptions, 'torchrun' | 'steps' | 'manner'> {
-  /** Blows in the order in which they fall; drawn when left out. */
+  /** The strikes in their order; drawn at random when omitted. */
   readonly blows?: readonly string[];
   readonly count: number;
-  /** How many ranks a run may have, and how they may be started. */
+  /** The possible numbers of ranks, and the ways to start them. */
   readonly worlds: readonly number[];
   readonly launches: readonly Launch[];
   readonly twins: Twins;
-  /** No blow falls on a life before it has sealed something. */
+  /** No strike hits an attempt before it has sealed a save. */
   readonly isSealedFirst?: boolean;
-  /** The folders of runs with which something is wrong stay, to be looked into. */
+  /** The folders of runs with findings stay for inspection. */
   readonly isKept?: boolean;
-  /** A life that lasts longer is killed, and a finding. */
+  /** An attempt that lasts longer is killed and counts as a finding. */
   readonly lifeMs?: number;
   readonly rng: Rng;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onKill?: (kills: number, blow: string) => void;
-  /** What came of a run that is over, and where it lay. */
+  /** The result of a finished run, and its folder. */
   readonly onRun?: (tally: Tally, dir: string) => void;
 }
 
-/** Strikes runs of a real torchrun again and again, at random moments; a run that comes to its end is compared and followed by a new one. */
+/**
+ * Strikes runs of a real torchrun again and again, at random moments. A run that finishes is
+ * checked, and a new one follows.
+ */
 export async function strike(options: StrikeOptions): Promise<Tally> {
   const striker = new Striker(options);
   try {
@@ -56,7 +67,7 @@ export async function strike(options: StrikeOptions): Promise<Tally> {
   return striker.tally();
 }
 
-/** One life. */
+/** One attempt. */
 interface Scene {
   readonly run: StruckRun;
   readonly life: Supervised;
@@ -66,7 +77,7 @@ interface Scene {
 class Striker {
   readonly #options: StrikeOptions;
   readonly #tallies: Tally[] = [];
-  /** Of the run that is being struck. */
+  /** The current run. */
   #book = new TallyBook();
   #run: StruckRun | null = null;
 
@@ -82,7 +93,7 @@ class Striker {
     return together(this.#tallies);
   }
 
-  /** One life: to its end, or to a blow somewhere on the way. */
+  /** Plays one attempt to its end, or to a strike on the way. */
   async live(isStruck: boolean): Promise<void> {
     const run = (this.#run ??= this.#begin());
     const life = run.start();
@@ -95,7 +106,10 @@ class Striker {
     if (await bounded) this.clear();
   }
 
-  /** Ends a life that does not end, with everything in it, and says what it was doing; true when it had to. */
+  /**
+   * Ends an attempt that hangs, with all its processes, and reports what they were doing. Returns
+   * true when it had to.
+   */
   async #bound({ run, life, ended }: Scene): Promise<boolean> {
     const { clock, lifeMs = LIFE_MS } = this.#options;
     try {
@@ -113,12 +127,12 @@ class Striker {
     return true;
   }
 
-  /** Without further blows, to the end of the run that was struck last. */
+  /** Plays the current run to its end without further strikes. */
   async finish(): Promise<void> {
     while (this.#run !== null && this.#book.faults.length === 0) await this.live(false);
   }
 
-  /** The run is over, whatever has come of it. */
+  /** Closes the run, whatever its result. */
   clear(): void {
     const run = this.#run;
     if (run === null) return;
@@ -140,12 +154,15 @@ class Striker {
     return new StruckRun({ torchrun, steps, manner, world: this.#draw(worlds), launch: this.#draw(launches) });
   }
 
-  /** The moment at which the blow shall fall; false when the life ends before, or none shall fall. */
+  /**
+   * Waits for the moment of the strike; false when the attempt ends before, or when none is
+   * planned.
+   */
   async #comesTo(scene: Scene, isStruck: boolean): Promise<boolean> {
     const { rng, clock, isSealedFirst } = this.#options;
     const { run, life, ended } = scene;
     const isEarly = isStruck && this.#isEarly();
-    const hasBegun = await run.hasBegun(life);
+    const hasBegun = await run.waitForNumber(life);
     if (hasBegun) this.#lookForOrphans(run);
     const first = hasBegun ? (isEarly ? -1 : await this.#begun(scene)) : null;
     if (first === null || !isStruck) return false;
@@ -161,10 +178,10 @@ class Striker {
     return !isSealedFirst && rng.next() < EARLY;
   }
 
-  /** What has outlived its supervisor is ended by the next one, before that says that it has begun. */
+  /** The next supervisor ends processes that have outlived theirs, before it reports its start. */
   #lookForOrphans(run: StruckRun): void {
     const alive = new Set(run.orphans.length > 0 ? startedIn(run.dir) : []);
-    // A number may have been given again.
+    // The number may belong to a new process.
     for (const pid of startedIn(run.dir, run.attempt)) alive.delete(pid);
     for (const pid of run.orphans.filter((one) => alive.has(one))) {
       this.#book.fault(`what had outlived its supervisor lives on beside attempt ${run.attempt}: ${describeProcess(pid)}`);
@@ -173,19 +190,20 @@ class Striker {
     run.orphans = [];
   }
 
-  /** The step that the ranks begin with; null when the life ended before. */
+  /** Resolves to the first step of the ranks; null when the attempt ended before. */
   async #begun({ run, life }: Scene): Promise<number | null> {
     const line = await life.line(/^(start|bad) /).catch(() => null);
     if (line === null) return null;
     const [word, , step] = line.split(' ');
     if (word === 'bad') this.#book.fault(`a rank read what is not of its step: ${line}`);
-    // Further than what was sealed when it was struck: what lay in memory is sealed by the next life.
+    // This may be further than the last sealed step at the strike, because the next attempt seals
+    // saves from memory.
     if (Number(step) <= run.good) this.#book.fault(`a life began with step ${step}, although step ${run.good} is a good one`);
     this.#book.resumed(run, Number(step));
     return Number(step);
   }
 
-  /** False when the life ended by itself, also when that was at the same moment. */
+  /** Returns false when the attempt ended by itself, even at the same moment. */
   async #blow(scene: Scene): Promise<boolean> {
     const { run, life } = scene;
     const { blows = [], onKill } = this.#options;
@@ -203,7 +221,7 @@ class Striker {
     if (counted === undefined) this.#book.fault(`${name}: the life ended with ${signal ?? code}`);
     run.struck = [...run.struck, name];
     run.orphans = startedIn(run.dir);
-    // What a trainer does when its supervisor is dead nobody can keep.
+    // A trainer without a supervisor may do anything.
     run.furthest = Math.max(run.furthest, run.orphans.length > 0 ? before : run.reached());
     run.atBlow = Math.max(run.atBlow, before);
     run.good = await this.#look(run, name);
@@ -212,7 +230,7 @@ class Striker {
     return true;
   }
 
-  /** False when the life ended before there was anybody to do it to. */
+  /** Returns false when the attempt ended before there was a process to strike. */
   async #falls({ run, life, ended }: Scene, { fall }: Blow): Promise<boolean> {
     const { rng, clock } = this.#options;
     const sleep = (ms: number): Promise<void> => clock.sleep(ms, { signal: ended }).catch(() => {});
@@ -224,7 +242,10 @@ class Striker {
     return true;
   }
 
-  /** The last good step, every byte compared; nothing that was ever sealed may have gone bad, and no step may be lost again. */
+  /**
+   * Checks the last good step, every byte of it. A sealed checkpoint must never turn bad, and a
+   * sealed step must never be lost.
+   */
   async #look(run: StruckRun, blow: string): Promise<number> {
     const { checkpoint, skipped } = await lastGood(readRun(run.dir), { level: 'deep', isReadOnly: true });
     for (const { name, reason } of skipped) this.#book.fault(`${blow}: ${name} is sealed and bad: ${reason}`);
@@ -238,7 +259,7 @@ class Striker {
     const found = weightsIn(stdout, run.world);
     if (code !== 0) this.#book.fault(`a life that was not ended by a blow ended with ${code}:\n${stderr.slice(-4000)}`);
     else if ('fault' in found) {
-      // A rank that has finished may be killed before it has told its weights.
+      // A rank that has finished may be killed before it has printed its weights.
       if (!run.isHitAtItsEnd) this.#book.fault(found.fault);
     } else {
       const twin = await twins.weights({ torchrun, steps, world: run.world });

@@ -15,7 +15,10 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Ranks that torchrun forks need not load torch, which takes many times as long as all that they do in a life. */
+/**
+ * Ranks that torchrun forks need not load torch, which takes many times as long as all that they do
+ * in a life.
+ */
 export const LAUNCHES = {
   programs: { name: 'each rank a program of its own', options: [], env: {} },
   forks: {
@@ -42,7 +45,10 @@ export class StruckRun {
   readonly #stage = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : this.#folder, 'holdfast-kills-'));
   readonly dir = join(this.#folder, 'run');
   good = -1;
-  /** How far the lives since the last resume had come when the blow fell, and when they were over, and what they were struck with. */
+  /**
+   * How far the lives since the last resume had come when the blow fell, and when they were over,
+   * and what they were struck with.
+   */
   atBlow = -1;
   furthest = -1;
   struck: readonly string[] = [];
@@ -75,8 +81,8 @@ export class StruckRun {
     return new Supervised({ args, command, env: { ...TORCHRUN_ENV, ...launch.env, TMPDIR: this.#folder } });
   }
 
-  /** Waits until a life has told its number; false when it has ended without. */
-  async hasBegun(life: Supervised): Promise<boolean> {
+  /** Waits until a life has printed its number; false when it ends without one. */
+  async waitForNumber(life: Supervised): Promise<boolean> {
     const line = await life.line(BEGUN).catch(() => null);
     this.attempt = Number(BEGUN.exec(line ?? '')?.[1]);
     return line !== null;

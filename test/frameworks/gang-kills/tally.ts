@@ -1,27 +1,30 @@
 import { EVERY, type StruckRun } from './struck-run.ts';
 
-/** A save is sealed while training goes on, and the next one waits for it: so many steps can be made meanwhile, and one more before the first save. */
+/**
+ * The most steps that a kill can cost. Training continues while a save is sealed, and the next save
+ * waits for it; one more step comes before the first save.
+ */
 export const MOST_LOST = 2 * EVERY + 1;
 
 type Counts = Readonly<Record<string, number>>;
 
-/** What came of striking runs. */
+/** The results of striking runs. */
 export interface Tally {
   readonly kills: number;
   readonly byBlow: Counts;
   readonly byWorld: Counts;
   readonly byLaunch: Counts;
-  /** Runs that came to their end with the weights of one that was never interrupted. */
+  /** The runs that finished with the weights of an undisturbed run. */
   readonly finished: number;
   readonly resumes: number;
-  /** Steps that had to be made again at each resume, in ascending order. */
+  /** The steps that had to be repeated at each resume, in ascending order. */
   readonly lost: readonly number[];
   readonly faults: readonly string[];
 }
 
 const count = (counts: Record<string, number>, name: string): void => void (counts[name] = (counts[name] ?? 0) + 1);
 
-/** Keeps count. */
+/** Collects the results. */
 export class TallyBook {
   readonly faults: string[] = [];
   readonly #counts = { byBlow: {}, byWorld: {}, byLaunch: {} } as Readonly<
@@ -41,7 +44,7 @@ export class TallyBook {
     if (!this.#isGivenUp) this.faults.push(sentence);
   }
 
-  /** The last fault of a run: what follows is its consequence, and counts for nothing. */
+  /** The last fault of a run; later faults follow from it and are not counted. */
   giveUp(sentence: string): void {
     this.fault(sentence);
     this.#isGivenUp = true;
@@ -59,11 +62,11 @@ export class TallyBook {
     count(this.#counts.byLaunch, launch.name);
   }
 
-  /** What the blows have cost, now that the run goes on with a step. */
+  /** Counts what the strikes have cost, once the run continues with a step. */
   resumed(run: StruckRun, step: number): void {
     if (step > 0) this.#resumes++;
     if (run.struck.length > 0) this.#lost.push(Math.max(0, run.furthest - (step - 1)));
-    // What is done after a notice, when a save was given up for want of time, is lost beyond that.
+    // The steps after a notice are lost too if a save was abandoned for lack of time.
     const bounded = run.atBlow - (step - 1);
     if (bounded > MOST_LOST)
       this.fault(
@@ -79,7 +82,7 @@ export class TallyBook {
   }
 }
 
-/** What came of several at once. */
+/** Adds up the results of several strands. */
 export function together(tallies: readonly Tally[]): Tally {
   const sum = (pick: (tally: Tally) => number): number => tallies.reduce((total, tally) => total + pick(tally), 0);
   const sums = (pick: (tally: Tally) => Counts): Counts => {

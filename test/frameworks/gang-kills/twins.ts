@@ -3,7 +3,7 @@ import { weightsIn } from './weights.ts';
 
 type Weights = ReturnType<typeof weightsIn>;
 
-/** Runs that nobody interrupts, each made once: by torchrun as people use it, whatever the ones that are struck leave out. */
+/** Runs without interruptions, each made once, by torchrun as users start it. */
 export class Twins {
   readonly #launch: Launch = LAUNCHES.programs;
   readonly #known = new Map<string, Promise<Weights>>();

@@ -1,4 +1,4 @@
-/** The checksum that all ranks printed at the end of a run; or why there is none. */
+/** The checksum that all ranks printed at the end of a run, or the reason why there is none. */
 export function weightsIn(stdout: string, world: number): { readonly weights: string } | { readonly fault: string } {
   const told = stdout.split('\n').flatMap((line) => {
     const [word, rank, weights = ''] = line.split(' ');

@@ -148,7 +148,8 @@ def main(out_dir: str) -> None:
             format="orbax",
             step=step,
             content=content,
-            # Values of up to 1 KiB lie inside OCDBT's nodes, which carry checksums; larger ones have none.
+            # Values of up to 1 KiB lie inside OCDBT's nodes, which carry checksums; larger ones
+            # have none.
             checksums="none" if fixture in ("orbax-zarr2", "orbax-zarr3") else "some",
             versions={name: version(name) for name in PACKAGES},
             **({"note": NOTES[fixture]} if fixture in NOTES else {}),

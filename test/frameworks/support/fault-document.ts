@@ -1,30 +1,46 @@
+import { wrap } from '../../../src/cli/output/table.ts';
 import { exceptionFor, isCovered } from '../../support/fault-exceptions.ts';
 import type { Answered } from '../../support/fault-judgement.ts';
 import { isFound } from '../../support/fault-run.ts';
 import { FAULTS, type Fault } from '../../support/faults.ts';
 import type { Outcome } from './loaders.ts';
 
+/** Markdown wraps here; tables are excepted. */
+const COLUMNS = 100;
+
 /** One fault done to one fixture: what the loader and `verify` make of it. */
 export interface Row extends Answered {
   readonly outcome: Outcome;
 }
 
-/** The text of docs/fault-matrix.md. */
+/** The text of docs/proofs/fault-matrix.md. */
 export function faultMatrix(rows: readonly Row[], versions: ReadonlyMap<string, string>): string {
   const inGroup = (group: Fault['group']) => rows.filter(({ damaged }) => damaged.fault.group === group);
   return `# The fault matrix
 
-Every fault below was done to a copy of every whole checkpoint in \`test/fixtures/whole\`, which the real frameworks wrote. Then two were
-asked about it: the framework's own loader, and \`holdfast verify\`. A cell reads **loader → verify**.
+This page shows which damage the frameworks' own loaders miss, and which \`holdfast verify\` finds.
+The figures are [at the end](#counts).
 
-- The loader: *error* (it refuses), *ok* (it returns the right values), **silent** (it returns wrong values without a word), *crash*, *hang*.
-- \`verify\`: the verdict; two verdicts, as in \`UNCHECKED / CORRUPT\`, are those of quick and of \`--deep\`. A verdict of \`UNCHECKED\` says
-  that nothing can vouch for the bytes: the format, as it was written, stores no checksum of them.
+We did every fault below to a copy of every whole checkpoint in \`test/fixtures/whole\`, which the
+real frameworks wrote. Then we gave the copy to the framework's own loader and to \`holdfast verify\`.
+A cell reads **loader → verify**.
 
-The damaged bytes of a tensor are found without Holdfast: the loader's values are searched for in the files, and a place counts only when
-the loader's answer changes with it (\`test/frameworks/tensor_places.py\`). Fixtures are small: −4 KiB takes at most a quarter of a file,
-and 64 KiB of zeros at most half of a tensor. The sparse tail needs files of more than 64 KiB; [kill-matrix.md](kill-matrix.md) has it for
-every format at full size.
+| the loader | |
+|---|---|
+| *error* | refuses the checkpoint |
+| *ok* | returns the right values |
+| **silent** | returns wrong values without an error |
+| *crash*, *hang* | crashes, or does not return |
+
+For \`verify\` the cell has the verdict. Two verdicts, as in \`UNCHECKED / CORRUPT\`, are those of quick
+and of \`--deep\`. \`UNCHECKED\` means that the format, as it was written, stores no checksum of these
+bytes.
+
+To damage the bytes of a tensor we find them without Holdfast. We search the files for the values
+that the loader returns, and a place counts only when the loader's answer changes with it
+(\`test/frameworks/tensor_places.py\`). The fixtures are small: −4 KiB takes at most a quarter of a
+file, and 64 KiB of zeros take at most half of a tensor. The sparse tail needs files of more than 64
+KiB; [kill-matrix.md](kill-matrix.md) has it for every format at full size.
 
 ## Damaged files
 
@@ -40,7 +56,7 @@ ${FAULTS.filter(({ group }) => group === 'pieces')
   .map((fault) => pieceTable(fault, rows))
   .join('\n\n')}
 
-## What cannot be told, and why
+## What \`verify\` cannot find, and why
 
 ${exceptions(rows)}
 
@@ -48,12 +64,16 @@ ${counts(rows)}
 
 ## Made with
 
-${[...versions]
-  .sort(([a], [b]) => (a < b ? -1 : 1))
-  .map(([library, version]) => `${library} ${version}`)
-  .join(', ')}.
+${wrap(
+  `${[...versions]
+    .map(([library, version]) => `${library} ${version}`)
+    .sort()
+    .join(', ')}.`,
+  COLUMNS,
+).join('\n')}
 
-Made by \`UPDATE_DOCS=1 npm run test:frameworks\`, which otherwise compares what \`verify\` says with this page.
+\`UPDATE_DOCS=1 npm run test:frameworks\` makes this page again. Without \`UPDATE_DOCS\` it compares the
+page with what \`verify\` says.
 `;
 }
 
@@ -92,10 +112,10 @@ function exceptions(rows: readonly Row[]): string {
   const lines = rows.flatMap(({ damaged }) => {
     const exception = exceptionFor(damaged);
     if (exception === null) return [];
-    const instead = { deep: '`--deep` finds it', warning: 'a warning is given', nothing: 'nothing is said' }[exception.instead];
-    return [`- ${damaged.subject.fixture.id}, ${damaged.fault.title}, ${name(damaged.damage.file)}: ${instead}; ${exception.reason}.`];
+    const instead = { deep: '`--deep` finds it', warning: '`verify` warns', nothing: '`verify` finds nothing' }[exception.instead];
+    return [`| ${damaged.subject.fixture.id} | ${damaged.fault.title} | ${name(damaged.damage.file)} | ${instead} | ${exception.reason} |`];
   });
-  return lines.join('\n');
+  return ['| Checkpoint | Fault | File | Instead | Why |', '|---|---|---|---|---|', ...lines].join('\n');
 }
 
 function counts(rows: readonly Row[]): string {
@@ -106,9 +126,10 @@ function counts(rows: readonly Row[]): string {
   const withoutChecksum = missed.filter(({ damaged }) => damaged.fault.kind === 'payload' && !isCovered(damaged));
   return `## Counts
 
-${rows.length} faults. The loaders refuse ${having('error').length}, return the right values in spite of ${having('ok').length}, crash or hang on ${having('crash').length + having('hang').length}, and
-**load ${silent.length} silently wrong**. Of these \`verify\` finds ${found('quick').length} at quick and ${found('deep').length} with \`--deep\`. It cannot find ${missed.length}: in ${withoutChecksum.length} of them the damaged
-bytes are values for which the format stores no checksum, the other ${missed.length - withoutChecksum.length} are listed above.`;
+Of ${rows.length} faults the loaders refuse ${having('error').length}. In ${having('ok').length} they return the right values all the same, and they
+crash or hang on ${having('crash').length + having('hang').length}. **They load ${silent.length} without an error, and wrong.** Of these, \`verify\` finds ${found('quick').length} at
+quick and ${found('deep').length} with \`--deep\`. It cannot find ${missed.length}: in ${withoutChecksum.length} of them the format stores no checksum of the
+damaged values, and the other ${missed.length - withoutChecksum.length} are listed above.`;
 }
 
 function cell(row: Row): string {

@@ -1,8 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { wrap } from '../../../src/cli/output/table.ts';
 import type { Kill, WholeSave } from './kill-run.ts';
 import type { SparseTail } from './largest-file.ts';
 import { FRAMEWORKS } from './python.ts';
+
+/** Markdown wraps here; tables are excepted. */
+const COLUMNS = 100;
 
 export interface KillRow {
   readonly writer: string;
@@ -12,9 +16,9 @@ export interface KillRow {
   readonly sparse: SparseTail;
 }
 
-/** Writes docs/kill-matrix.md. */
+/** Writes docs/proofs/kill-matrix.md. */
 export function writeKillMatrix(rows: readonly KillRow[], seed: number): void {
-  writeFileSync(join(FRAMEWORKS, '..', '..', 'docs', 'kill-matrix.md'), killMatrix(rows, seed));
+  writeFileSync(join(FRAMEWORKS, '..', '..', 'docs', 'proofs', 'kill-matrix.md'), killMatrix(rows, seed));
 }
 
 function killMatrix(rows: readonly KillRow[], seed: number): string {
@@ -22,29 +26,29 @@ function killMatrix(rows: readonly KillRow[], seed: number): string {
   const incomplete = killed.filter(({ isComplete }) => !isComplete);
   return `# Saves killed in the middle
 
-Each writer below saved a state of 20 to 60 MiB again and again and was ended by SIGKILL at a random moment of the save (seed ${seed}).
-Afterwards \`holdfast verify\` looked at what was left. Whether a save was complete is not for \`verify\` to say here: the call had
-returned before the kill, or the framework's own loader reads the right values from what it left.
+${wrap(`**Of ${killed.length} kills, ${incomplete.length} hit an unfinished save. \`verify\` called none of these \`RESUMABLE\`, \`UNCHECKED\` or, where only weights are saved, \`WEIGHTS_ONLY\`.** Every complete save got the verdict of an undisturbed one.`, COLUMNS).join('\n')}
 
-**${killed.length} kills, ${incomplete.length} of them in an unfinished save. Not one of these was called \`RESUMABLE\`, \`UNCHECKED\`, or, where only weights are
-saved, \`WEIGHTS_ONLY\`.** Every complete one got the verdict of an undisturbed save.
+Each writer below saved a state of 20 to 60 MiB again and again, until SIGKILL ended it at a random
+moment of a save (seed ${seed}). Then \`holdfast verify\` looked at what was left. We do not ask \`verify\`
+whether a save was complete. It was complete if the call had returned before the kill, or if the
+framework's own loader reads the right values. With two ranks we kill sometimes both and sometimes
+one.
 
-Of savers with two ranks, sometimes both are killed and sometimes one.
-
-| Writer | Whole save: quick, deep | Time of a save | Kills | Unfinished | What \`verify\` says of the unfinished ones |
+| Writer | Whole save: quick, deep | Time of a save | Kills | Unfinished | What \`verify\` says about the unfinished ones |
 |---|---|--:|--:|--:|---|
 ${rows.map(killRow).join('\n')}
 
 ## Half of the largest file never written
 
-The second half of the largest file of a whole save is replaced by a hole, as a crash leaves it when the size reached the disk and
-the data did not. *silent* means that the framework's loader returns wrong values without an error.
+We replace the second half of the largest file of a whole save by a hole. A crash leaves such a file
+when the size reached the disk and the data did not. *silent* means that the framework's loader
+returns wrong values without an error.
 
 | Writer | File | The loader | quick | deep |
 |---|---|---|---|---|
 ${rows.map(({ writer, sparse }) => `| ${writer} | ${shown(sparse.file)} | ${sparse.loader === 'silent' ? '**silent**' : sparse.loader} | ${sparse.quick} | ${sparse.deep} |`).join('\n')}
 
-Made by \`UPDATE_DOCS=1 npm run test:frameworks\`.
+\`UPDATE_DOCS=1 npm run test:frameworks\` makes this page again.
 `;
 }
 

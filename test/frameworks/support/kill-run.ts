@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Level, PathReport } from '../../../src/checkpoint/report.ts';
-import { verifyPaths } from '../../../src/checkpoint/verify.ts';
+import type { Level, PathReport } from '../../../src/verify/report.ts';
+import { verifyPaths } from '../../../src/verify/verify.ts';
 import type { Rng } from '../../../src/core/rng.ts';
 import type { Conversation } from './python.ts';
 
@@ -16,7 +16,7 @@ interface LoadAnswer {
   readonly error?: string;
 }
 
-/** A save that nobody disturbed: what everything else is compared with. */
+/** An undisturbed save, with which all others are compared. */
 export interface WholeSave {
   readonly seconds: number;
   readonly digest: string;
@@ -24,11 +24,11 @@ export interface WholeSave {
   readonly deep: string;
 }
 
-/** One save that was killed, and what `verify` said of what it left. */
+/** One save that was killed, and the verdict of `verify` on what it left. */
 export interface Kill {
   readonly delay: number;
   readonly victim: number | null;
-  /** The call returned before the kill, or what it left loads with the right values. */
+  /** The call returned before the kill, or the files load with the right values. */
   readonly isComplete: boolean;
   readonly quick: readonly string[];
   readonly deep: readonly string[];
@@ -48,7 +48,7 @@ export class KillRun {
     this.#scratch = join(scratch, writer);
   }
 
-  /** Saves three times without a kill; the last stays for `use`. The first pays for what is cold. */
+  /** Saves three times without a kill; `use` gets the last one. The first pays for cold caches. */
   async whole(use: (folder: string, load: () => Promise<LoadAnswer>) => Promise<void>): Promise<WholeSave> {
     await this.#save(null, null);
     const { seconds: once } = await this.#save(null, null);
@@ -61,7 +61,10 @@ export class KillRun {
     return { seconds: Math.min(once, again), digest: loaded.digest, quick: verdict(quick), deep: verdict(deep) };
   }
 
-  /** One save, killed at a random moment. A kill that comes too late shortens the time that the next ones are drawn from. */
+  /**
+   * Kills one save at a random moment. A kill that comes too late shortens the range of later
+   * moments.
+   */
   async kill(whole: WholeSave, rng: Rng, ranks: number): Promise<Kill> {
     const delay = rng.next() * whole.seconds * this.#share;
     const victim = ranks === 1 ? null : rng.pick([null, ...Array.from({ length: ranks }, (_, rank) => rank)]);
@@ -70,7 +73,8 @@ export class KillRun {
     const [quick, deep] = [await this.#verify('quick'), await this.#verify('deep')];
     const verdicts = ({ checkpoints }: PathReport) => checkpoints.map(({ verdict }) => verdict);
     const isOffered = [...verdicts(quick), ...verdicts(deep)].some((verdict) => isGood(verdict, whole));
-    // Killed after the last byte, before the call returned: only the loader can tell.
+    // The kill came after the last byte and before the call returned, so only the loader can
+    // decide.
     const isComplete = completed || (isOffered && (await this.#load()).digest === whole.digest);
     const evidence = quick.checkpoints.flatMap((checkpoint) => checkpoint.evidence.map(({ code, message }) => `${code}: ${message}`));
     return { delay, victim, isComplete, quick: verdicts(quick), deep: verdicts(deep), evidence };
@@ -94,7 +98,10 @@ export class KillRun {
   }
 }
 
-/** True for a verdict that offers the checkpoint to a run, or the weights where the writer saves nothing else. */
+/**
+ * True for a verdict that offers the checkpoint to a run, or the weights where the writer saves
+ * nothing else.
+ */
 export function isGood(verdict: string, { quick }: Pick<WholeSave, 'quick'>): boolean {
   return verdict === 'RESUMABLE' || verdict === 'UNCHECKED' || (verdict === 'WEIGHTS_ONLY' && quick === 'WEIGHTS_ONLY');
 }

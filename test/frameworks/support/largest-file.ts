@@ -1,6 +1,6 @@
 import { closeSync, ftruncateSync, openSync, readdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { verifyPaths } from '../../../src/checkpoint/verify.ts';
+import { verifyPaths } from '../../../src/verify/verify.ts';
 
 /** What the loader and `verify` say when the second half of the largest file was never written. */
 export interface SparseTail {

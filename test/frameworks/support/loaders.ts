@@ -2,13 +2,15 @@ import { join } from 'node:path';
 import { inParallel } from './in-parallel.ts';
 import { compiledIn, FRAMEWORKS, familyOf, output } from './python.ts';
 
-/** What the framework's own loader makes of a checkpoint: `silent` is loaded with other values and no word about it. */
+/**
+ * The result of the framework's own loader; `silent`: it loaded other values without any message.
+ */
 export type Outcome = 'ok' | 'silent' | 'error' | 'crash' | 'hang';
 
 export interface Load {
   readonly maker: string;
   readonly path: string;
-  /** What a whole checkpoint gives. */
+  /** The values of a whole checkpoint. */
   readonly digest: string;
 }
 
@@ -19,13 +21,13 @@ interface Printed {
 
 interface Means {
   readonly pythons: ReadonlyMap<string, string>;
-  /** A folder for what the frameworks compile. */
+  /** A cache folder for code that the frameworks compile. */
   readonly compiled: string;
 }
 
-/** Loads every path with the loader of its maker; the import of each framework is paid once. */
+/** Loads every path with the loader of its maker. The import of each framework is paid once. */
 export async function loadAll(loads: readonly Load[], { pythons, compiled }: Means): Promise<ReadonlyMap<string, Outcome>> {
-  // The longest first, so that none is left alone at the end.
+  // Starts the longest first, so that it does not run alone at the end.
   const byMaker = [...Map.groupBy(loads, ({ maker }) => maker)].sort(([, a], [, b]) => b.length - a.length);
   const outcomes = new Map<string, Outcome>();
   await inParallel(byMaker, 2, async ([maker, group]) => {

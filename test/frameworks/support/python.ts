@@ -7,16 +7,36 @@ import { ProcessMark } from '../../support/marked-processes.ts';
 
 export const FRAMEWORKS = join(import.meta.dirname, '..');
 
-/** What the frameworks may see of our environment, and what keeps them small and off any accelerator. */
+/** True where the processor can run the matrix kernels that made the fixtures. */
+export const HAS_KERNELS_OF_FIXTURES = hasAvx512();
+
+/**
+ * What the frameworks may see of our environment, and what keeps them small and off any
+ * accelerator. OpenBLAS sums in another order on every kind of processor, so the last bits of
+ * trained weights differ. The fixtures were made with its AVX-512 kernels, which it must not choose
+ * by itself.
+ */
 const ENVIRONMENT = {
   ...process.env,
+  ...(HAS_KERNELS_OF_FIXTURES ? { OPENBLAS_CORETYPE: 'SkylakeX' } : {}),
   OMP_NUM_THREADS: '1',
   CUDA_VISIBLE_DEVICES: '',
   TF_CPP_MIN_LOG_LEVEL: '3',
   PYTHONDONTWRITEBYTECODE: '1',
 };
 
-/** Installs the frameworks of these families, or of all, where they are missing; the Python of each family. */
+function hasAvx512(): boolean {
+  try {
+    return /^flags\b.*\bavx512f\b.*\bavx512vl\b/m.test(readFileSync('/proc/cpuinfo', 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Installs the frameworks of these families, or of all, where they are missing; the Python of each
+ * family.
+ */
 export async function installFrameworks(families: readonly string[] = []): Promise<ReadonlyMap<string, string>> {
   const printed = await output('bash', [join(FRAMEWORKS, 'setup.sh'), ...families]);
   return new Map(printed.split('\n').flatMap((line) => (line.includes('=') ? [line.split('=', 2) as [string, string]] : [])));
@@ -29,7 +49,10 @@ export function familyOf(script: string): string {
   return family;
 }
 
-/** JAX compiles the same operations in every process that is forked, unless each finds in a folder what another has compiled. */
+/**
+ * JAX compiles the same operations in every process that is forked, unless each finds in a folder
+ * what another has compiled.
+ */
 export const compiledIn = (folder: string): Readonly<Record<string, string>> => ({
   JAX_COMPILATION_CACHE_DIR: folder,
   JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS: '0',
@@ -42,10 +65,14 @@ interface Given {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs a program to its end and gives what it printed; its standard error goes where ours goes only when it fails. */
+/**
+ * Runs a program to its end and gives what it printed; its standard error goes where ours goes only
+ * when it fails.
+ */
 export function output(program: string, args: readonly string[], { input = '', env = {} }: Given = {}): Promise<string> {
   return new Promise((resolve, reject) => {
-    // Some frameworks leave helper processes in sessions of their own that would hold our pipes open for ever: they carry our mark.
+    // Some frameworks leave helper processes in sessions of their own that would hold our pipes
+    // open for ever: they carry our mark.
     const mark = new ProcessMark();
     const child = spawn(program, args, { env: { ...ENVIRONMENT, ...env, ...mark.env }, stdio: ['pipe', 'pipe', 'pipe'] });
     let [printed, complaints] = ['', ''];

@@ -30,7 +30,8 @@ dist.init_process_group("gloo")
 rank = dist.get_rank()
 model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Dropout(0.2), torch.nn.Linear(16, 1))
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-# Otherwise torch lays out the gradients anew after the first step of every process, and the first step after a resume sums in another order.
+# Otherwise torch lays out the gradients anew after the first step of every process, and the first
+# step after a resume sums in another order.
 parallel = torch.nn.parallel.DistributedDataParallel(model, find_unused_parameters=True)
 torch.manual_seed(1000 + rank)
 

@@ -29,8 +29,9 @@ RANKS = 2
 MEGATRON_SIZES = dict(vocabulary=8192, hidden=512)
 torch.set_num_threads(1)
 
-# Where the writers of Megatron leave their results. Each rank would start a helper of its own, which loads torch when it gets the first:
-# that takes longer than all the rest of a save. One serves all saves, and gives each a queue of its own.
+# Where the writers of Megatron leave their results. Each rank would start a helper of its own,
+# which loads torch when it gets the first: that takes longer than all the rest of a save. One
+# serves all saves, and gives each a queue of its own.
 helper: SyncManager | None = None
 
 
@@ -93,7 +94,8 @@ def deepspeed(folder: str) -> Callable[[], None]:
 def load_deepspeed(folder: str) -> Any:
     def on_rank() -> Any:
         loaded = engine(2, BigModel(depth=3))
-        # By its name: one that was killed between the last byte and the pointer to it is whole, and no more than forgotten.
+        # By its name: one that was killed between the last byte and the pointer to it is whole, and
+        # no more than forgotten.
         (tag,) = [name for name in os.listdir(folder) if name.startswith("global_step")]
         if loaded.load_checkpoint(folder, tag=tag)[0] is None:
             raise RuntimeError("load_checkpoint returned nothing")

@@ -37,7 +37,8 @@ SAVE_SECONDS = 120.0
 
 
 class Writer(NamedTuple):
-    # Called in each forked rank with the folder; returns the save itself, so that only that is timed.
+    # Called in each forked rank with the folder; returns the save itself, so that only that is
+    # timed.
     prepare: Callable[[str], Callable[[], None]]
     load: Callable[[str], Any]
     ranks: int = 1
@@ -49,7 +50,8 @@ class Rank(NamedTuple):
 
 
 def serve(writers: dict[str, Writer], before: Callable[[], None] = lambda: None) -> None:
-    # A helper process that a framework starts afresh would import the module of writers all over again.
+    # A helper process that a framework starts afresh would import the module of writers all over
+    # again.
     sys.modules["__main__"].__dict__.pop("__file__", None)
     before()
     gc.freeze()  # what is loaded stays: no rank looks through it again, which would also copy its pages

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** As much of an object as the tests read. What it holds is the API server's to say. */
+/** The part of an object that the tests read. The API server decides what is in it. */
 export interface KubeObject {
   readonly metadata: {
     readonly name: string;
@@ -18,11 +18,11 @@ export interface KubeObject {
   readonly status?: any;
 }
 
-/** How patient it is with a busy server. */
+/** How long the client waits for a busy server. */
 interface Patience {
   readonly tries: number;
   readonly pauseMs: number;
-  /** For one answer, from its beginning to its end. */
+  /** The limit for one answer, from its first byte to its last. */
   readonly answerMs: number;
 }
 
@@ -43,7 +43,10 @@ const PATCHES = {
   json: 'application/json-patch+json',
 } as const;
 
-/** The cluster's API, through a proxy that listens on a socket file: such a one can be reached from outside of the cluster's network. */
+/**
+ * The cluster's API, through a proxy that listens on a socket file. Processes outside the cluster's
+ * network can reach such a file.
+ */
 export class KubeApi {
   readonly #socket: string;
   readonly #patience: Patience;
@@ -53,7 +56,7 @@ export class KubeApi {
     this.#patience = { ...PATIENCE, ...patience };
   }
 
-  /** Null when there is no such object. */
+  /** Reads an object; null when it does not exist. */
   async get(path: string): Promise<KubeObject | null> {
     const { status, body } = await this.#read(path);
     return status === 404 ? null : parsed({ status, body }, `GET ${path}`);
@@ -77,13 +80,13 @@ export class KubeApi {
     if (status !== 404) parsed({ status, body }, `DELETE ${path}`);
   }
 
-  /** Plain text: the log of a container, for example. Null when it is refused. */
+  /** Reads plain text, such as a container's log; null when the server refuses. */
   async text(path: string): Promise<string | null> {
     const { status, body } = await this.#read(path);
     return status === 200 ? body : null;
   }
 
-  /** Whether the server is there, and ready, at this moment. */
+  /** Whether the server answers and is ready now. */
   async isReady(): Promise<boolean> {
     try {
       return (await this.#send('GET', '/readyz')).status === 200;
@@ -92,7 +95,10 @@ export class KubeApi {
     }
   }
 
-  /** Hears of every change, as one line of JSON each, until it is called off. Ends by itself only when the server ends it. */
+  /**
+   * Reports every change as one line of JSON until the signal aborts. It ends by itself only when
+   * the server ends it.
+   */
   watch(path: string, hear: (line: string) => void, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const fail = (thrown: Error): void => (signal.aborted ? resolve() : reject(thrown));
@@ -109,7 +115,7 @@ export class KubeApi {
     });
   }
 
-  /** A question may be asked again whatever became of it. */
+  /** A read can always be repeated. */
   #read(path: string): Promise<Answer> {
     return this.#patiently(
       () => this.#send('GET', path),
@@ -117,7 +123,7 @@ export class KubeApi {
     );
   }
 
-  /** A change is asked for again only where the server has certainly not begun with it. */
+  /** A write is repeated only if the server has certainly not started it. */
   #write(method: string, path: string, content?: Content): Promise<Answer> {
     return this.#patiently(
       () => this.#send(method, path, content),
@@ -156,12 +162,12 @@ export class KubeApi {
   }
 }
 
-/** The server had too much to do, and has done nothing. */
+/** Whether the server was too busy and did nothing. */
 function isTurnedAway({ status }: Answer): boolean {
   return status === 429;
 }
 
-/** Nobody was there to hear it. */
+/** Whether no connection to the server was made. */
 function isUnconnected({ cause }: Error): boolean {
   return (cause as NodeJS.ErrnoException | undefined)?.syscall === 'connect';
 }

@@ -14,10 +14,13 @@ import { eventually } from './wait.ts';
 const run = promisify(execFile);
 const OUTPUT_BYTES = 64 << 20;
 
-/** Sockets of device plugins, results of CNI, logs. */
+/** For sockets of device plugins, results of CNI, and logs. */
 const OWN_FOLDERS = ['/run', '/var/lib', '/var/log'];
 
-/** What a kubelet would set for the whole machine; inside the box it sets these files instead, which hold what it wants. */
+/**
+ * Settings that a kubelet would change for the whole machine. Inside the box it finds files of its
+ * own, which already hold the values that it wants.
+ */
 const KERNEL_SETTINGS: Readonly<Record<string, string>> = {
   'vm/overcommit_memory': '1',
   'vm/panic_on_oom': '0',
@@ -31,11 +34,14 @@ interface BoxOptions {
   readonly folder: string;
   /** The command that stays as the first process. */
   readonly init: readonly string[];
-  /** Lines of shell to be run inside before it is ready. */
+  /** Lines of shell that run inside before the box is ready. */
   readonly prepare: readonly string[];
-  /** Lives on when whoever made it ends. */
+  /** Whether the box outlives the process that made it. */
   readonly isKept: boolean;
-  /** Called with the process that holds it, before anything else is done: whoever is killed a moment later has it written down. */
+  /**
+   * Called first, with the process that holds the box. If the maker is killed a moment later, it
+   * has already recorded the holder.
+   */
   readonly whenHeld: (holder: ProcessIdentity) => void;
 }
 
@@ -45,19 +51,20 @@ export interface Daemon {
   readonly log: string;
   /** How it ended; null while it runs. */
   ended(): string | null;
-  /** Ends it and waits until it has. */
+  /** Ends the daemon and waits for its end. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /**
- * Namespaces of a cluster's own: processes, mounts and network. Everything that is started and mounted in it is gone with its first process, and
- * unless it is to be kept that one is gone with the process that made it, however that ends: the kernel cleans up, not we.
+ * Separate namespaces for processes, mounts and network. Everything that is started or mounted
+ * inside ends with the first process of the box. Unless the box is kept, that process ends with its
+ * maker, however the maker ends: the kernel cleans up.
  */
 export class Box {
   readonly holder: ProcessIdentity;
   readonly #init: number;
   readonly #folder: string;
-  /** Nothing of the machine's, and a home of its own: what programs keep there goes with it. */
+  /** Nothing from the machine's environment, and a home folder that is removed with the box. */
   readonly #environment: Readonly<Record<string, string>>;
 
   private constructor(holder: number, init: number, folder: string) {
@@ -94,24 +101,27 @@ export class Box {
     return new Box(pid, onlyChild(pid), folder);
   }
 
-  /** The command line that runs this one inside. */
+  /** The command line that runs a command inside the box. */
   inside(command: readonly string[]): [string, ...string[]] {
     return ['nsenter', '--target', String(this.#init), '--mount', '--net', '--pid', '--ipc', '--uts', '--', ...command];
   }
 
-  /** The command line that runs this one in its network alone: with the machine's files, in the folder where it is called. */
+  /**
+   * The command line that runs a command in the box's network, with the machine's files and in the
+   * caller's folder.
+   */
   inNetwork(command: readonly string[]): readonly string[] {
     return ['nsenter', '--target', String(this.#init), '--net', '--', ...command];
   }
 
-  /** Runs a command inside to its end, and gives its output. */
+  /** Runs a command inside until it ends, and returns its output. */
   async run(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
     const [program, ...args] = this.inside(command);
     const { stdout } = await run(program, args, { cwd: '/', env: { ...this.#environment, ...env }, maxBuffer: OUTPUT_BYTES });
     return stdout;
   }
 
-  /** Starts a daemon inside; what it prints is kept in a log. */
+  /** Starts a daemon inside and logs what it prints. */
   start(name: string, command: readonly string[], env: Readonly<Record<string, string>> = {}): Daemon {
     const log = join(this.#folder, 'logs', `${name}.log`);
     const output = openSync(log, 'a');
@@ -125,13 +135,13 @@ export class Box {
   }
 }
 
-/** Ends a box by its first process, also one of a session that was killed. */
+/** Ends a box by its first process, even if the session that made it was killed. */
 export async function endHolder(holder: ProcessIdentity): Promise<void> {
   const left = killHolder(holder);
   await eventually('the end of the processes in a cluster', () => (left.some(isThere) ? null : true));
 }
 
-/** Gives the processes that are the last to go. */
+/** Kills the box and returns the processes that end last. */
 export function killHolder(holder: ProcessIdentity): readonly ProcessIdentity[] {
   if (!isThere(holder)) return [];
   const [init] = childrenOf(holder.pid).map(identify);
@@ -139,7 +149,10 @@ export function killHolder(holder: ProcessIdentity): readonly ProcessIdentity[] 
   return init === undefined ? [holder] : [holder, init];
 }
 
-/** Inside, the folders that daemons write to wherever they are told to live are empty ones of its own, and the machine's settings cannot be changed. */
+/**
+ * Inside the box, the fixed folders of daemons are empty and private, and the machine's settings
+ * are read-only.
+ */
 function hideTheMachine(folder: string): string[] {
   const settings = join(folder, 'kernel-settings');
   mkdirSync(settings, { recursive: true });
@@ -161,9 +174,10 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Pr
   const { pid } = child;
   if (pid === undefined || hasEnded(child)) return;
   const ended = once(child, 'exit');
-  // Whoever waits for nothing else must not end before it.
+  // Keeps our process alive until the daemon has ended.
   child.ref();
-  // `nsenter` waits for the daemon, and ends as it ends: it may not have started it yet, and it may be about to end already.
+  // `nsenter` waits for the daemon and ends with it. The daemon may not have started yet, or may be
+  // about to end.
   await eventually('a daemon to be told to end', () => {
     const [daemon] = childrenOf(pid);
     if (daemon === undefined) return hasEnded(child) ? true : null;

@@ -1,6 +1,6 @@
 /**
- * What a command is called off by: Ctrl-C, or the end of its terminal. It may come again while what was made is taken down, which goes on: whoever ended
- * then would leave it.
+ * The signals that cancel a command: Ctrl-C, or the end of its terminal. They may come again during
+ * the clean-up, which continues: an early exit would leave the cluster behind.
  */
 export function calledOff(tell: (text: string) => void): AbortSignal {
   const stop = new AbortController();

@@ -4,16 +4,19 @@ import { toError } from '../../../src/core/errors.ts';
 import { unlessGone } from './gone.ts';
 
 const MOUNT = '/sys/fs/cgroup';
-/** What a kubelet and its runtime set for pods. */
+/** The controllers that a kubelet and its runtime use for pods. */
 const CONTROLLERS: readonly string[] = ['cpu', 'cpuset', 'hugetlb', 'io', 'memory', 'pids'];
-/** When the kernel passes no controllers on, and the way out. */
+/** Reasons of the kernel not to delegate controllers, and what to do. */
 const REFUSALS: Readonly<Record<string, string>> = {
   EBUSY:
     "while processes are in it, as in a container with a root of its own: start the container with the machine's (`--cgroupns=host`), or move its processes into a cgroup below",
   EINVAL: "while real-time processes are in another cgroup than the machine's root: move them there, or end them",
 };
 
-/** The roots of this machine's cgroup hierarchies: one with version 2; one per controller with version 1, and often an empty one of version 2 beside. */
+/**
+ * The roots of this machine's cgroup hierarchies. Version 2 has one. Version 1 has one for each
+ * controller, and often an empty one of version 2 as well.
+ */
 function hierarchies(): readonly string[] {
   if (cgroupVersion() === 2) return [MOUNT];
   const mounts = readFileSync('/proc/self/mounts', 'utf8')
@@ -26,7 +29,9 @@ export function cgroupVersion(): 1 | 2 {
   return existsSync(join(MOUNT, 'cgroup.controllers')) ? 2 : 1;
 }
 
-/** Makes a cgroup (`a/b`) in every hierarchy, ready for a kubelet to put pods below it. */
+/**
+ * Makes a cgroup (`a/b`) in every hierarchy, so that a kubelet can create pods' cgroups below it.
+ */
 export function makeCgroup(path: string): void {
   for (const root of hierarchies()) {
     let folder = root;
@@ -41,27 +46,33 @@ export function makeCgroup(path: string): void {
   }
 }
 
-/** Kills all that runs in a cgroup (`a/b`) and below it, in whichever hierarchy it is. */
+/** Kills all processes in a cgroup (`a/b`) and below it, in every hierarchy. */
 export function killCgroup(path: string): void {
   const found = new Set(hierarchies().flatMap((root) => processesBelow(join(root, path))));
   for (const pid of found) unlessGone(() => process.kill(pid, 'SIGKILL'));
 }
 
-/** Removes a cgroup and all below it from every hierarchy; false while something still runs in it. */
-export function isCgroupRemoved(name: string): boolean {
+/**
+ * Removes a cgroup and everything below it from every hierarchy; false while a process still runs
+ * in it.
+ */
+export function tryRemoveCgroup(name: string): boolean {
   return hierarchies()
-    .map((root) => isRemoved(join(root, name)))
+    .map((root) => tryRemove(join(root, name)))
     .every(Boolean);
 }
 
-/** The cgroups at the top whose names begin like this. */
+/** The top-level cgroups whose names start with this text. */
 export function cgroupsNamed(start: string): string[] {
   const names = hierarchies().flatMap((root) => readdirSync(root).filter((name) => name.startsWith(start)));
   return [...new Set(names)].sort();
 }
 
-/** With version 2 cgroups have the controllers that the one above passes on. What it passes on already stays as it is, and so does all that no pod needs. */
-export function passControllersOn(folder: string): void {
+/**
+ * With version 2, a cgroup has the controllers that its parent delegates. Controllers that are
+ * already delegated stay, and those that no pod needs are not touched.
+ */
+function passControllersOn(folder: string): void {
   const control = join(folder, 'cgroup.subtree_control');
   const words = (path: string): readonly string[] => readFileSync(path, 'utf8').split(/\s+/);
   const [own, passedOn] = [words(join(folder, 'cgroup.controllers')), words(control)];
@@ -74,14 +85,14 @@ export function passControllersOn(folder: string): void {
   }
 }
 
-/** What is missing is named, with the kernel's rule where it is known. */
-export function whyNotPassedOn(folder: string, controllers: readonly string[], { code = '', message }: NodeJS.ErrnoException): string {
+/** Names the missing controllers, with the kernel's rule if it is known. */
+function whyNotPassedOn(folder: string, controllers: readonly string[], { code = '', message }: NodeJS.ErrnoException): string {
   const wish = `a cluster needs ${folder} to pass on the controllers ${controllers.join(', ')}, and the kernel refuses it`;
   const rule = REFUSALS[code];
   return rule === undefined ? `${wish}: ${message}` : `${wish} (${code}) ${rule}`;
 }
 
-/** With version 1 a new cpuset is empty, and nothing may run in it. */
+/** With version 1, a new cpuset is empty and no process can run in it. */
 function inheritCpuset(parent: string, folder: string): void {
   for (const name of ['cpuset.cpus', 'cpuset.mems']) {
     if (cgroupVersion() === 1 && existsSync(join(folder, name))) writeFileSync(join(folder, name), readFileSync(join(parent, name)));
@@ -93,8 +104,8 @@ function processesBelow(folder: string): number[] {
   return [...own.split('\n').filter(Boolean).map(Number), ...cgroupsIn(folder).flatMap(processesBelow)];
 }
 
-function isRemoved(folder: string): boolean {
-  const isFree = cgroupsIn(folder).map(isRemoved).every(Boolean);
+function tryRemove(folder: string): boolean {
+  const isFree = cgroupsIn(folder).map(tryRemove).every(Boolean);
   try {
     if (isFree) unlessGone(() => rmdirSync(folder));
     return isFree;

@@ -16,39 +16,48 @@ import type { ClusterPlace } from './record.ts';
 import { roomAt, whyRoomIsShort } from './room.ts';
 import { BASE_IMAGE, PAUSE_IMAGE } from './runtime.ts';
 
-/** Socket files have short names, whatever the file system allows. */
+/** The kernel limits the path of a socket file, whatever the file system allows. */
 const LONGEST_SOCKET = 100;
-/** Each waits for its own daemons most of the time. */
+/** Each start mostly waits for its own daemons. */
 const NODES_AT_A_TIME = 4;
 
-/** A real Kubernetes, for as long as it is not disposed of. */
+/** A real Kubernetes cluster, until it is disposed of. */
 export interface Cluster extends AsyncDisposable {
   readonly id: string;
   readonly version: string;
   readonly folder: string;
   readonly api: KubeApi;
   readonly nodes: readonly ClusterNode[];
-  /** A folder that pods of all nodes may mount as a hostPath. */
+  /** A folder on the machine that pods of all nodes can mount as a hostPath. */
   readonly shared: string;
-  /** The command line that runs this one in the cluster's namespaces. */
+  /** The command line that runs a command in the cluster's namespaces. */
   inside(command: readonly string[]): readonly string[];
-  /** The command line that runs this one in the cluster's network alone: with the machine's files, in the folder where it is called. */
+  /**
+   * The command line that runs a command in the cluster's network, with the machine's files and in
+   * the caller's folder.
+   */
   inNetwork(command: readonly string[]): readonly string[];
-  /** Runs a command in the cluster's namespaces to its end, and gives its output. */
+  /** Runs a command in the cluster's namespaces until it ends, and returns its output. */
   run(command: readonly string[]): Promise<string>;
-  /** The path of one that may do everything, for any client in the cluster's network. */
+  /** The path of an administrator's kubeconfig, for any client in the cluster's network. */
   readonly kubeconfig: string;
-  /** kubectl, as it is called inside. */
+  /** The kubectl command, as it is called inside the box. */
   readonly kubectlCommand: readonly string[];
-  /** To be called of one that is to be kept, when all that belongs to it is there: from then on it stays when this process ends, however it does. */
+  /**
+   * Call this for a cluster to keep, when all of it is ready. From then on it stays after this
+   * process has ended, however that ends.
+   */
   settle(): void;
 }
 
-/** Starts a cluster, after taking down what killed sessions have left. When it fails or is called off, nothing stays. */
+/**
+ * Starts a cluster, after removing what killed sessions have left. If it fails or is aborted,
+ * nothing stays.
+ */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const nodes = options.nodes ?? [{}, {}];
-  if (nodes.length < 1 || nodes.length > MOST_NODES) throw new Error(`a cluster has 1 to ${MOST_NODES} nodes, not ${nodes.length}`);
-  const facility = findFacility();
+  if (nodes.length > MOST_NODES) throw new Error(`a cluster has at most ${MOST_NODES} nodes, not ${nodes.length}`);
+  const facility = findFacility(options.release);
   await removeLeftovers();
   const short = whyRoomIsShort(roomAt(cacheFolder()), nodes.length) ?? whyNoLoopDevice();
   if (short !== null) throw new Error(short);
@@ -57,7 +66,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     await whenInotifyIsFree(nodes.length, { promised: () => promisedInotify(place), signal: options.signal });
     return await startIn(place, facility, { ...options, nodes });
   } catch (thrown) {
-    // Before they are given back.
+    // Counted before the leftovers return their instances.
     const noInotify = whyInotifyIsShort(inotifyNow());
     const notRemoved = await removeCluster(place).then(
       () => null,
@@ -139,7 +148,7 @@ async function startNodes({ box, facility, place, controlPlane, images, options 
   return options.nodes.map((_, index) => started.get(index)).filter((node) => node !== undefined);
 }
 
-/** The archives of all images that the nodes have. */
+/** Writes the archives of all images that the nodes have. */
 async function writeImages(facility: Facility, folder: string, more: readonly ImageSource[]): Promise<string[]> {
   const fillPause = (path: string): void => copyFileSync(facility.program('pause'), join(path, 'pause'));
   const fillBase = (path: string): void => fillBaseImage(path, facility.unpacked('bin/busybox'));

@@ -15,11 +15,11 @@ const SERVER = `https://${CONTROL_PLANE_IP}:6443`;
 export interface ControlPlane {
   readonly api: KubeApi;
   readonly kubeconfig: string;
-  /** Writes a kubeconfig with the identity of this node, and gives its path. */
+  /** Writes a kubeconfig with this node's identity and returns its path. */
   nodeKubeconfig(node: string): string;
 }
 
-interface ControlPlaneOptions extends Pick<ClusterOptions, 'apiServer' | 'controllerManager' | 'signal'> {
+interface ControlPlaneOptions extends Pick<ClusterOptions, 'apiServer' | 'controllerManager' | 'gates' | 'apis' | 'signal'> {
   readonly box: Box;
   readonly facility: Facility;
   readonly folder: string;
@@ -27,7 +27,7 @@ interface ControlPlaneOptions extends Pick<ClusterOptions, 'apiServer' | 'contro
 }
 
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { box, facility, folder, signal } = options;
+  const { box, facility, folder, signal, apis = [] } = options;
   mkdirSync(folder, { recursive: true });
   const at = (name: string): string => join(folder, name);
   const tokens = writeTokens(at('tokens.csv'), options.nodes);
@@ -61,6 +61,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       'service-cluster-ip-range': '10.96.0.0/16',
       'kubelet-preferred-address-types': 'InternalIP',
       'allow-privileged': 'true',
+      ...gateFlags(options),
+      ...(apis.length === 0 ? {} : { 'runtime-config': apis.map((name) => `${name}=true`).join(',') }),
       ...options.apiServer,
     }),
   ]);
@@ -80,17 +82,24 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   };
 }
 
-/** What ended that should run, or null. */
+/** Which daemon ended although it should run, or null. */
 function whyEnded(daemons: readonly Daemon[]): string | null {
   const ends = daemons.map((daemon) => [daemon.name, daemon.ended()] as const).filter(([, end]) => end !== null);
   return ends.length === 0 ? null : ends.map(([name, end]) => `${name} ${end}`).join('\n');
 }
 
+function gateFlags({ gates = {} }: Pick<ClusterOptions, 'gates'>): Readonly<Record<string, string>> {
+  const all = Object.entries(gates).map(([name, isOn]) => `${name}=${isOn}`);
+  return all.length === 0 ? {} : { 'feature-gates': all.join(',') };
+}
+
 function startControllers(
-  { box, facility, controllerManager }: ControlPlaneOptions,
+  options: ControlPlaneOptions,
   { kubeconfig, at }: { readonly kubeconfig: string; readonly at: (name: string) => string },
 ): Daemon[] {
-  const own = { kubeconfig, 'authentication-kubeconfig': kubeconfig, 'authorization-kubeconfig': kubeconfig, 'leader-elect': 'false' };
+  const { box, facility, controllerManager } = options;
+  const configs = { kubeconfig, 'authentication-kubeconfig': kubeconfig, 'authorization-kubeconfig': kubeconfig };
+  const own = { ...configs, 'leader-elect': 'false', ...gateFlags(options) };
   return [
     box.start('kube-controller-manager', [
       facility.program('kube-controller-manager'),

@@ -4,12 +4,13 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { toError } from '../../../src/core/errors.ts';
+import type { Release } from './options.ts';
 import { prepare } from './prepare.ts';
 
-/** In the environment of tests, where they could not be built. */
+/** The environment variable that tells tests that the build failed. */
 export const WHY_NOT_BUILT = 'HOLDFAST_KUBERNETES_NOT_BUILT';
 const SETUP = fileURLToPath(new URL('../setup.sh', import.meta.url));
-/** The programs that a cluster is made with, by the package that Debian has them in. */
+/** The programs that a cluster needs, and the Debian package of each. */
 const TOOLS: Readonly<Record<string, readonly string[]>> = {
   e2fsprogs: ['mkfs.ext4'],
   iproute2: ['ip'],
@@ -17,14 +18,14 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
   tar: ['tar'],
   'util-linux': ['fallocate', 'nsenter', 'setpriv', 'unshare'],
 };
-/** Where Debian keeps what an ordinary user's PATH may lack. */
+/** The folders for programs on Debian, some of which an ordinary user's PATH lacks. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** What `setup.sh` has made: the programs of Kubernetes, and Debian's containerd and what belongs to it. */
+/** What `setup.sh` has made: Kubernetes' programs, and Debian's containerd with its tools. */
 export interface Facility {
   readonly folder: string;
   readonly version: string;
-  /** The path of a program that was built from Go modules. */
+  /** The path of a program built from Go modules. */
   program(name: string): string;
   /** The path of a file in the unpacked packages. */
   unpacked(path: string): string;
@@ -34,19 +35,25 @@ export function cacheFolder(): string {
   return process.env['HOLDFAST_CACHE'] ?? join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'holdfast');
 }
 
-/** Builds what is not there yet, which takes minutes; what it says goes to standard error. Says why not when it cannot, else null. Throws when it is called off. */
-export async function buildFacility(signal?: AbortSignal): Promise<string | null> {
-  const reason = await prepare([SETUP], signal);
+/**
+ * Builds what is missing, which takes minutes; the output goes to standard error. Returns the
+ * reason if the build is not possible, else null. Throws when the signal aborts.
+ */
+export async function buildFacility(signal?: AbortSignal, release: Release = '1.35'): Promise<string | null> {
+  const reason = await prepare([SETUP, ...(release === '1.35' ? [] : ['--with', NAMES[release]])], signal);
   return reason === null ? null : `Kubernetes could not be built: ${reason}`;
 }
 
-/** Why a build would fail at once, or null: it is there already, or all that is needed for it is. */
+/** What `setup.sh` calls a release. */
+const NAMES = { '1.35': '', '1.37': 'kubernetes-37' } as const satisfies Readonly<Record<Release, string>>;
+
+/** Why a build would fail at once, or null: it is done already, or everything for it is present. */
 export async function whyNotBuildable(): Promise<string | null> {
   return prepare([SETUP, '--check']);
 }
 
-export function findFacility(): Facility {
-  const found = spawnSync(SETUP, ['--find'], { encoding: 'utf8' });
+export function findFacility(release: Release = '1.35'): Facility {
+  const found = spawnSync(SETUP, ['--find', NAMES[release]], { encoding: 'utf8' });
   if (found.status !== 0) throw new Error(found.error?.message ?? found.stderr.trim());
   const folder = found.stdout.trim();
   return {
@@ -57,24 +64,24 @@ export function findFacility(): Facility {
   };
 }
 
-/** Why there is no cluster to be had here, or null. */
-export function whyNoCluster(): string | null {
-  return whyNoNamespaces() ?? whyNotBuilt();
+/** Why no cluster of a release can start here, or null. */
+export function whyNoCluster(release: Release = '1.35'): string | null {
+  return whyNoNamespaces() ?? whyNotBuilt(release);
 }
 
-/** Why the programs of Kubernetes are not there, or null: as whoever has tried to build them was told, if it was tried. */
-export function whyNotBuilt(): string | null {
+/** Why the programs of Kubernetes are missing, or null: the reason of the last failed build. */
+export function whyNotBuilt(release: Release = '1.35'): string | null {
   const told = process.env[WHY_NOT_BUILT];
   if (told !== undefined) return told;
   try {
-    findFacility();
+    findFacility(release);
     return null;
   } catch (thrown) {
     return toError(thrown).message;
   }
 }
 
-/** Why there can be no namespaces, disks and cgroups of a cluster's own here, or null. */
+/** Why a cluster cannot have its own namespaces, disks and cgroups here, or null. */
 export function whyNoNamespaces(): string | null {
   if (process.platform !== 'linux') return `a cluster needs Linux, this is ${process.platform}`;
   if (process.getuid?.() !== 0) return 'a cluster needs root: it makes namespaces, mounts and cgroups of its own';
@@ -85,8 +92,8 @@ export function whyNoNamespaces(): string | null {
   return tried.status === 0 ? null : `namespaces cannot be made here: ${tried.error?.message ?? tried.stderr.trim()}`;
 }
 
-/** Which programs are not there, and what they are installed with, or null. */
-export function whyNoTools(isThere: (tool: string) => boolean): string | null {
+/** Which programs are missing and how to install them, or null. */
+function whyNoTools(isThere: (tool: string) => boolean): string | null {
   const lacking = Object.entries(TOOLS).flatMap(([name, tools]) => tools.filter((tool) => !isThere(tool)).map((tool) => ({ name, tool })));
   if (lacking.length === 0) return null;
   const packages = [...new Set(lacking.map(({ name }) => name))];
@@ -96,7 +103,10 @@ export function whyNoTools(isThere: (tool: string) => boolean): string | null {
   );
 }
 
-/** Why there is no loop device at this moment, or null: others may have them all, and give them back. */
+/**
+ * Why no loop device is free now, or null. Other processes may hold all of them and release them
+ * later.
+ */
 export function whyNoLoopDevice(): string | null {
   const tried = spawnSync('losetup', ['--find'], { encoding: 'utf8', env: { PATH: SYSTEM_PATH } });
   if (tried.status === 0) return null;

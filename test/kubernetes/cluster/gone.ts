@@ -1,4 +1,7 @@
-/** Processes end and cgroups are removed by others at any moment: ESRCH and ENOENT then say only that it is done. */
+/**
+ * Other processes end processes and remove cgroups at any moment: ESRCH and ENOENT then only mean
+ * that the work is done.
+ */
 export function unlessGone<Value>(work: () => Value): Value | null {
   try {
     return work();

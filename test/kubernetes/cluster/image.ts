@@ -15,12 +15,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a Debian with one `/usr` looks like from its root: with the machine's `/usr` mounted, its programs run. */
+/**
+ * The links at the root of a Debian with a merged `/usr`. With the machine's `/usr` mounted, its
+ * programs run.
+ */
 const MERGED = ['bin', 'sbin', 'lib', 'lib64'];
 const PIECE_BYTES = 2 ** 20;
 const EMPTY = ['usr', 'tmp', 'etc', 'root', 'run', 'var', 'proc', 'sys', 'dev'];
 
-/** The folder of an image that has busybox, and room for the machine's `/usr`. */
+/** Fills the folder of an image: busybox, and an empty folder for the machine's `/usr`. */
 export function fillBaseImage(folder: string, busybox: string): void {
   for (const name of EMPTY) mkdirSync(join(folder, name), { recursive: true });
   for (const name of MERGED) symlinkSync(`usr/${name}`, join(folder, name));
@@ -38,7 +41,10 @@ interface ImageOptions {
   readonly archive: string;
 }
 
-/** Makes an image of one layer from a folder, as an archive in the OCI layout, which `ctr images import` takes. */
+/**
+ * Writes an image of one layer from a folder, as an archive in the OCI layout for `ctr images
+ * import`.
+ */
 export function writeImage({ name, folder, entrypoint = [], archive }: ImageOptions): void {
   const layout = mkdtempSync(`${archive}-`);
   try {
@@ -75,7 +81,7 @@ export function writeImage({ name, folder, entrypoint = [], archive }: ImageOpti
   }
 }
 
-/** Of a file that may be larger than memory. */
+/** Hashes a file that may be larger than memory. */
 function hashOf(path: string): string {
   const [hash, piece, file] = [createHash('sha256'), Buffer.allocUnsafe(PIECE_BYTES), openSync(path, 'r')];
   try {

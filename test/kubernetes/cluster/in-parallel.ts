@@ -1,4 +1,7 @@
-/** Does it for all, so many at a time; the first failure is thrown when those that had begun have ended. */
+/**
+ * Runs the work for all items, at most `most` at a time. After a failure it waits for the work that
+ * has started, then throws the first failure.
+ */
 export async function inParallel<Item>(items: readonly Item[], most: number, work: (item: Item) => Promise<void>): Promise<void> {
   const left = [...items];
   const failures: unknown[] = [];

@@ -6,24 +6,29 @@ import { SYSTEM_PATH } from './facility.ts';
 import { eventually } from './wait.ts';
 
 const LIMIT = '/proc/sys/fs/inotify/max_user_instances';
-/** What the daemons of a control plane take, and what a kubelet and its containerd do. */
+/**
+ * The inotify instances that a control plane needs, and that a kubelet with its containerd needs.
+ */
 const [PER_CLUSTER, PER_NODE] = [2, 6];
-/** The number of inotify_init1, by architecture. */
+/** The system call number of inotify_init1, by architecture. */
 const MAKE_INSTANCE: Readonly<Record<string, number>> = { x64: 294, arm64: 26 };
-/** Makes as many as it can, up to so many, says how many it were, and gives them back by its end. */
+/** Makes up to this many instances, prints how many it got, and releases them when it ends. */
 const TRY = 'my ($call, $most) = @ARGV; my $made = 0; $made++ while $made < $most && syscall($call + 0, 0) >= 0; print $made';
-/** Another suite with a large cluster may be in its midst. */
+/** Another suite with a large cluster may be running. */
 const [PATIENCE_MS, PAUSE_MS] = [10 * 60_000, 1000];
 const WAY_OUT = 'end another cluster, or raise the limit with `sysctl fs.inotify.max_user_instances=512`';
 const run = promisify(execFile);
 
-/** The kernel grants every user so many instances of inotify, on the whole machine. */
+/** The kernel allows each user a number of inotify instances on the whole machine. */
 interface Inotify {
   readonly limit: number;
   readonly used: number;
 }
 
-/** As far as it can be seen: processes end meanwhile, and some do not show what they have open. */
+/**
+ * Counts the instances that are visible. Processes may end meanwhile, and some do not show their
+ * open files.
+ */
 export function inotifyNow(): Inotify {
   const uid = process.getuid?.();
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
@@ -32,7 +37,10 @@ export function inotifyNow(): Inotify {
   return { limit, used: own.reduce((sum, pid) => sum + instancesOf(pid), 0) };
 }
 
-/** Says so when hardly any are left, and what to do; the machine's limit is not ours to change. */
+/**
+ * A warning with advice when hardly any instances are left, or null. We do not change the machine's
+ * limit.
+ */
 export function whyInotifyIsShort({ limit, used }: Inotify): string | null {
   if (limit - used >= PER_NODE) return null;
   return (
@@ -46,10 +54,10 @@ export function inotifyFor(nodes: number): number {
 }
 
 interface InotifyWait {
-  /** What others who came before will still take. */
+  /** The instances that earlier clusters will still take. */
   readonly promised: () => number;
   readonly look?: () => Inotify;
-  /** How many of so many can be had. */
+  /** Tries to make this many instances and returns how many it got. */
   readonly make?: (most: number) => Promise<number>;
   readonly tell?: (text: string) => void;
   readonly signal?: AbortSignal | undefined;
@@ -58,8 +66,10 @@ interface InotifyWait {
 }
 
 /**
- * Waits until there are enough for a cluster of so many nodes, and says what for: daemons that get none fail later, and say little. What can be seen may be too
- * few (other containers have theirs), so it is tried: but only where enough are seen, and never those that others wait for, who would fail meanwhile.
+ * Waits until there are enough instances for a cluster of this many nodes, and prints the reason. A
+ * daemon without an instance fails later with an unclear message. Other containers hold instances
+ * that are not visible, so it also tries to make some. It tries only if enough seem free, and
+ * leaves the instances that other clusters wait for.
  */
 export async function whenInotifyIsFree(nodes: number, wait: InotifyWait): Promise<void> {
   const { promised, look = inotifyNow, make = makeInotify, tell = (text) => void process.stderr.write(text) } = wait;
@@ -80,8 +90,8 @@ export async function whenInotifyIsFree(nodes: number, wait: InotifyWait): Promi
   await eventually(`${rule} (${WAY_OUT}),`, isEnough, { signal, patienceMs, pauseMs });
 }
 
-/** How many of so many can be had at this moment; all of them where it cannot be tried. */
-export async function makeInotify(most: number): Promise<number> {
+/** How many instances can be made now; all of them where it cannot try. */
+async function makeInotify(most: number): Promise<number> {
   const call = MAKE_INSTANCE[process.arch];
   if (call === undefined) return most;
   try {

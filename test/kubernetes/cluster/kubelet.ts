@@ -11,10 +11,13 @@ interface KubeletOptions {
   readonly facility: Facility;
   readonly node: NodePlace;
   readonly ip: string;
-  /** Its own root, made before: two kubelets with one would remove each other's pods. */
+  /**
+   * A cgroup root of its own, which exists already. Two kubelets with one root would remove each
+   * other's pods.
+   */
   readonly cgroup: string;
   readonly kubeconfig: string;
-  /** The address on which it hears of the machine's shutdown: never the machine's own. */
+  /** The address of the bus that announces the machine's shutdown; never the machine's own bus. */
   readonly bus: string;
   readonly options: NodeOptions;
 }
@@ -47,7 +50,7 @@ function kubeletConfig(given: Pick<KubeletOptions, 'node' | 'ip' | 'cgroup' | 'o
     kind: 'KubeletConfiguration',
     address: ip,
     healthzPort: 0,
-    // Nobody but the cluster itself can reach it.
+    // Only processes of the cluster can reach it.
     authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
     authorization: { mode: 'AlwaysAllow' },
     containerRuntimeEndpoint: socket,
@@ -64,7 +67,7 @@ function kubeletConfig(given: Pick<KubeletOptions, 'node' | 'ip' | 'cgroup' | 'o
     volumePluginDir: join(node.disk, 'volume-plugins'),
     evictionHard: { ...DEFAULT_EVICTION, ...options.evictionHard },
     evictionPressureTransitionPeriod: '5s',
-    // Images come from nowhere else: none may go for the sake of room alone.
+    // Images cannot be pulled again, so the kubelet must not remove any to make room.
     imageGCHighThresholdPercent: 100,
     nodeStatusReportFrequency: '2s',
     nodeStatusUpdateFrequency: '2s',

@@ -2,24 +2,27 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { endHolder, killHolder } from './box.ts';
-import { isCgroupRemoved } from './cgroups.ts';
+import { tryRemoveCgroup } from './cgroups.ts';
 import { unlessGone } from './gone.ts';
 import { type ProcessIdentity, identify, isThere } from './process-start.ts';
 import { type Nearness, nearnessOf, realmHere } from './realm.ts';
 import { type ClusterPlace, type ClusterRecord, clusterPlaces, clustersFolder, readRecord, writeRecord } from './record.ts';
 import { eventually } from './wait.ts';
 
-export const CGROUP_PREFIX = 'holdfast-cluster-';
-/** Far longer than it takes to write a record. */
+const CGROUP_PREFIX = 'holdfast-cluster-';
+/** Far longer than writing a record takes. */
 const CLAIM_MS = 60_000;
-/** How long a process that is about to end waits for the end of its clusters: the kernel needs a second for a large one. */
+/**
+ * How long a process that is about to end waits for the end of its clusters. The kernel needs a
+ * second for a large one.
+ */
 const [END_MS, END_TURN_MS] = [30_000, 50];
 
-/** What a cluster will be, as far as whoever comes later must know. */
+/** What a later process must know about a cluster. */
 interface Claim {
-  /** Lives on when this process ends, once it has settled. */
+  /** Whether the cluster outlives this process once it is ready. */
   readonly isKept: boolean;
-  /** How many instances of inotify it is going to take. */
+  /** How many inotify instances it will take. */
   readonly inotify?: number;
 }
 
@@ -27,7 +30,7 @@ export function cgroupOf(id: string): string {
   return `${CGROUP_PREFIX}${id}`;
 }
 
-/** A new cluster's folder, with its record. */
+/** Makes a new cluster's folder with its record. */
 export function claimPlace(claim: Claim): ClusterPlace {
   const id = randomBytes(4).toString('hex');
   const folder = join(clustersFolder(), id);
@@ -37,26 +40,31 @@ export function claimPlace(claim: Claim): ClusterPlace {
   return { id, folder };
 }
 
-/** Writes down who holds the namespaces, now that they are there. */
+/** Records which process holds the namespaces, once they exist. */
 export function recordHolder(place: ClusterPlace, holder: ProcessIdentity): void {
   changeRecord(place, { holder });
 }
 
-/** Writes down that all that belongs to it is there: until then it goes with its owner, also one that is to be kept. */
+/**
+ * Records that the cluster is complete. Until then it is removed with its owner, even if it is to
+ * be kept.
+ */
 export function settle(place: ClusterPlace): void {
   changeRecord(place, { isSettled: true });
 }
 
-/** Ends everything of a cluster and removes what the kernel does not: its cgroups and its folder. */
+/**
+ * Ends all processes of a cluster and removes what the kernel does not: its cgroups and its folder.
+ */
 export async function removeCluster(place: ClusterPlace): Promise<void> {
   const record = readRecord(place);
   if (record?.holder != null && nearness(record) === 'here') await endHolder(record.holder);
-  // The kernel may be busy with the end of its processes for a moment.
-  await eventually(`the cgroups of ${place.id} to be empty`, () => (isCgroupRemoved(cgroupOf(place.id)) ? true : null));
+  // The kernel may need a moment to end the processes.
+  await eventually(`the cgroups of ${place.id} to be empty`, () => (tryRemoveCgroup(cgroupOf(place.id)) ? true : null));
   rmSync(place.folder, { recursive: true, force: true });
 }
 
-/** Takes down what sessions that were killed have left. Those in use and those that are kept stay. */
+/** Removes the clusters of killed sessions. Clusters that are in use or kept stay. */
 export async function removeLeftovers(): Promise<string[]> {
   const places = clusterPlaces().filter((place) => isLeftOver(readRecord(place)) && !isJustClaimed(place));
   for (const place of places) await removeCluster(place);
@@ -64,15 +72,16 @@ export async function removeLeftovers(): Promise<string[]> {
 }
 
 /**
- * Takes down what this process has made and does not keep, without waiting for a turn: for one that is about to end. What is still there after so long
- * keeps its record, so that the next start removes it.
+ * Removes the clusters that this process has made and does not keep, without yielding: for a
+ * process that is about to end. A cluster that is still there after the time limit keeps its
+ * record, so the next start removes it.
  */
 export function removeOwnAtOnce(patienceMs = END_MS): void {
   for (const place of ownClusters()) {
     const record = readRecord(place);
     if (record === null || record.isKept) continue;
     const left = record.holder === null ? [] : killHolder(record.holder);
-    const isGone = (): boolean => !left.some(isThere) && isCgroupRemoved(cgroupOf(place.id));
+    const isGone = (): boolean => !left.some(isThere) && tryRemoveCgroup(cgroupOf(place.id));
     for (let waitedMs = 0; waitedMs < patienceMs && !isGone(); waitedMs += END_TURN_MS) pause(END_TURN_MS);
     if (isGone()) rmSync(place.folder, { recursive: true, force: true });
   }
@@ -92,7 +101,7 @@ export function ownClusters(): ClusterPlace[] {
   });
 }
 
-/** The clusters that outlive whoever made them, and those that are being made to. */
+/** The clusters that outlive their maker, finished or still being made. */
 export function keptClusters(): ClusterPlace[] {
   return clusterPlaces().filter((place) => {
     const record = readRecord(place);
@@ -100,7 +109,10 @@ export function keptClusters(): ClusterPlace[] {
   });
 }
 
-/** Those of other containers or machines with the same cache: whether anybody has them cannot be told from here. */
+/**
+ * Clusters of other containers or machines with the same cache. Whether they are in use cannot be
+ * seen from here.
+ */
 export function clustersElsewhere(): ClusterPlace[] {
   return clusterPlaces().filter((place) => {
     const record = readRecord(place);
@@ -108,7 +120,10 @@ export function clustersElsewhere(): ClusterPlace[] {
   });
 }
 
-/** How many instances of inotify are promised to clusters that were claimed before this one and are still being made. */
+/**
+ * How many inotify instances are reserved for clusters that were claimed before this one and are
+ * still starting.
+ */
 export function promisedInotify(place: ClusterPlace): number {
   const own = readRecord(place)?.claimedAt ?? 0;
   const isBefore = ({ id, claimedAt }: { readonly id: string; readonly claimedAt: number }): boolean =>
@@ -132,13 +147,13 @@ function nearness({ realm }: ClusterRecord): Nearness {
   return nearnessOf(realm, realmHere());
 }
 
-/** Its record is not written yet, by somebody who starts a cluster at the same moment. */
+/** Whether another process is just starting a cluster and has not written its record yet. */
 function isJustClaimed(place: ClusterPlace): boolean {
   const made = unlessGone(() => statSync(place.folder).ctimeMs) ?? 0;
   return readRecord(place) === null && Date.now() - made < CLAIM_MS;
 }
 
-/** Its owner alone does so. */
+/** Only the owner changes its record. */
 function changeRecord(place: ClusterPlace, change: Partial<ClusterRecord>): void {
   const record = readRecord(place);
   if (record === null) throw new Error(`${place.folder} was taken down by somebody else`);

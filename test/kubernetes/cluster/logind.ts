@@ -3,13 +3,13 @@ import type { Box } from './box.ts';
 import type { Facility } from './facility.ts';
 import { eventually } from './wait.ts';
 
-/** What a kubelet hears of the machine's shutdown, on a bus of its own. */
+/** Announces the machine's shutdown to a kubelet, on a private bus. */
 export interface Logind {
-  /** For the kubelet's environment. */
+  /** The bus address for the kubelet's environment. */
   readonly address: string;
-  /** Waits until the kubelet would hear it. */
+  /** Waits until the kubelet listens. */
   whenListenedTo(signal?: AbortSignal): Promise<void>;
-  /** The machine is about to be shut down, or is not after all. */
+  /** Announces that the machine will shut down, or that it will not after all. */
   announce(isShutdownComing: boolean): Promise<void>;
 }
 

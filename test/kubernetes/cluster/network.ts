@@ -1,4 +1,7 @@
-/** One bridge inside the box: the control plane, the nodes and their pods, each with an address of its own. There is no way out. */
+/**
+ * One bridge inside the box connects the control plane, the nodes and their pods. Each has an
+ * address of its own. The bridge has no route out.
+ */
 const BRIDGE = 'pods';
 const SUBNET = '10.244.0.0/16';
 export const CONTROL_PLANE_IP = '10.244.0.100';
@@ -18,7 +21,10 @@ export function prepareNetwork(nodes: number): string[] {
   ];
 }
 
-/** How containerd connects a pod. All nodes hand out addresses from one folder, so that no two pods have the same. */
+/**
+ * How containerd connects a pod. All nodes take addresses from one folder, so no two pods get the
+ * same.
+ */
 export function podNetwork(leases: string): unknown {
   const ipam = {
     type: 'host-local',

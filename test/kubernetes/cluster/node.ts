@@ -12,24 +12,27 @@ import { eventually } from './wait.ts';
 
 export interface ClusterNode {
   readonly name: string;
-  /** What it is to offer beside processors and memory, also after it has come back. */
+  /** The extra resources that the node offers, also after it has come back. */
   readonly resources: Readonly<Record<string, number>>;
-  /** Leaves only so much of its disk free, until it is given back. */
+  /** Fills the disk so that only this much stays free, until it is released. */
   fillDisk(freeMiB: number): Promise<void>;
   freeDisk(): Promise<void>;
-  /** Brings back the images, which a kubelet under pressure removes when no pod uses them. */
+  /** Imports the images again. A kubelet under disk pressure removes images that no pod uses. */
   importImages(): Promise<void>;
-  /** Tells the kubelet that its machine is about to be shut down, or is not after all. */
+  /** Announces to the kubelet that its machine will shut down, or that it will not after all. */
   announceShutdown(isComing: boolean): Promise<void>;
-  /** Ends the kubelet; its containers run on. */
+  /** Ends the kubelet; its containers continue. */
   stopKubelet(): Promise<void>;
-  /** Starts it again, with these fields of its configuration beside its own. */
+  /** Starts the kubelet again, with these additional fields in its configuration. */
   startKubelet(more?: NodeOptions['kubelet']): void;
-  /** Kubelet and containers are gone at once, as when the machine loses its power. */
+  /** Kills the kubelet and all containers at once, as when the machine loses its power. */
   loseEverything(): Promise<void>;
-  /** When its kubelet was started last, in milliseconds since 1970: what the API server says of earlier times is of the one before. */
+  /**
+   * The time of the kubelet's last start, in milliseconds since 1970. The API server's reports of
+   * earlier times are about the kubelet before.
+   */
   kubeletStarted(): number;
-  /** Why it cannot become ready any more, or null. */
+  /** Why the node can no longer become ready, or null. */
   hopeless(): string | null;
 }
 
@@ -46,7 +49,7 @@ export interface NodeStart {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Starts a node with a disk, a containerd and a kubelet of its own. It becomes ready later. */
+/** Starts a node with its own disk, containerd and kubelet. The node becomes ready later. */
 export async function startNode(start: NodeStart): Promise<ClusterNode> {
   const { box, facility, place: node, leases, images, options, signal } = start;
   await mountDisk(box, node, options.diskMiB ?? DEFAULT_DISK_MIB);
@@ -91,7 +94,7 @@ export async function startNode(start: NodeStart): Promise<ClusterNode> {
   };
 }
 
-/** Waits until the node takes pods, with all it is to offer. */
+/** Waits until the node accepts pods and offers all its resources. */
 export async function whenReady(api: KubeApi, node: ClusterNode, signal?: AbortSignal): Promise<void> {
   const path = `/api/v1/nodes/${node.name}`;
   const waiting = { signal, hopeless: () => node.hopeless() };
@@ -109,7 +112,7 @@ export async function whenReady(api: KubeApi, node: ClusterNode, signal?: AbortS
 interface Condition {
   readonly type: string;
   readonly status: string;
-  /** To the second. */
+  /** Cut to the second. */
   readonly lastHeartbeatTime: string;
 }
 
@@ -129,7 +132,7 @@ async function mountDisk(box: Box, node: NodePlace, mib: number): Promise<void> 
   truncateSync(image, mib * 2 ** 20);
   await box.run(['mkfs.ext4', '-q', '-m', '0', image]);
   try {
-    // The device is released with the mount, and the mount with the box.
+    // The kernel releases the loop device with the mount, and the mount with the box.
     await box.run(['mount', '-o', 'loop', image, node.disk]);
   } catch (thrown) {
     const said = (thrown as { readonly stderr?: string }).stderr?.trim() ?? String(thrown);

@@ -7,13 +7,16 @@ import { keptClusters, removeCluster, removeLeftovers, removeOwnAtOnce } from '.
 import { identify, isThere } from './process-start.ts';
 import { eventually } from './wait.ts';
 
-/** A cache of a test's own: clusters of other sessions, and a person's own, lie elsewhere. */
+/** A private cache for a test, apart from the clusters of other sessions and of the user. */
 export interface OwnCache extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Whoever was started with it is ended with it, and every cluster in it is taken down before it goes, also after a test that failed: nobody else knows of them. */
-export function ownCache(): OwnCache {
+/**
+ * Ends every process that was started with this cache and removes every cluster in it, even after a
+ * failed test. No other process knows about them.
+ */
+function ownCache(): OwnCache {
   const folder = tempFolder();
   return {
     path: folder.path,
@@ -28,7 +31,7 @@ export function ownCache(): OwnCache {
   };
 }
 
-/** One that has what is built already, for whoever starts clusters with it. */
+/** A private cache with all programs built, to start clusters from. */
 export function ownCacheWithFacility(): OwnCache {
   const { folder } = findFacility();
   const cache = ownCache();
@@ -43,7 +46,7 @@ async function endThoseWith(cache: string): Promise<void> {
   await eventually('the end of those that were started by a test', () => (found.some(isThere) ? null : true));
 }
 
-/** Empty when it has ended. */
+/** The environment of a process; empty when it has ended. */
 function environmentOf(pid: string): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
@@ -52,7 +55,7 @@ function environmentOf(pid: string): readonly string[] {
   }
 }
 
-/** Which clusters there are is asked before this returns: tests that run side by side share the environment. */
+/** Reads the clusters before it returns, because concurrent tests share the environment. */
 function inCache<Value>(path: string, work: () => Value): Value {
   const before = process.env['HOLDFAST_CACHE'];
   process.env['HOLDFAST_CACHE'] = path;

@@ -4,12 +4,14 @@ import { toError } from '../../../src/core/errors.ts';
 import { unlessGone } from './gone.ts';
 
 /**
- * Runs a script that makes something ready, and passes on to standard error what it says there. Gives its last line when it fails, else null. Throws when it is
- * called off, after the end of the script and of all that it has started.
+ * Runs a set-up script and passes its messages to standard error. If the script fails, returns its
+ * last line, else null. When the signal aborts, ends the script with all processes that it started,
+ * then throws.
  */
 export async function prepare([program, ...args]: readonly [string, ...string[]], signal?: AbortSignal): Promise<string | null> {
   signal?.throwIfAborted();
-  // A terminal's Ctrl-C goes to a group of processes, and whoever is called off otherwise ends the group itself.
+  // A terminal sends Ctrl-C to the whole process group. For any other abort, we end the group
+  // ourselves.
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], detached: signal !== undefined });
   const endGroup = (): void => {
     if (child.pid !== undefined) unlessGone(() => process.kill(-Number(child.pid), 'SIGTERM'));
@@ -32,7 +34,7 @@ export async function prepare([program, ...args]: readonly [string, ...string[]]
   }
 }
 
-/** The last that is not empty, with what may still follow it. */
+/** The last line that is not empty, plus an unfinished one. */
 function lastLine(text: string): string {
   return text.slice(text.trimEnd().lastIndexOf('\n') + 1);
 }

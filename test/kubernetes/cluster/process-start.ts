@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** A process, told apart from a later one with the same number by when it was started. */
+/** A process with its start time, which tells it from a later process with the same number. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Ticks since the machine was started; null when there is no such process. */
+  /** Clock ticks from the start of the machine; null when the process does not exist. */
   readonly start: string | null;
 }
 
@@ -18,7 +18,7 @@ export function isThere({ pid, start }: ProcessIdentity): boolean {
 function startOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name in parentheses may hold anything; the fields after it are plain.
+    // The name in parentheses may contain any character; the fields after it are plain.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
   } catch {

@@ -1,7 +1,10 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** Where the numbers of processes hold: in one process namespace, of a machine that was started once. Containers may share a cache, and none sees the others' processes. */
+/**
+ * The scope in which process numbers are valid: one process namespace, between two starts of the
+ * machine. Containers may share a cache without seeing each other's processes.
+ */
 export interface Realm {
   readonly host: string;
   readonly boot: string;
@@ -9,7 +12,10 @@ export interface Realm {
   readonly processes: string;
 }
 
-/** `here`: its processes can be seen. `past`: they ended with the machine, which was started anew. `elsewhere`: nobody can tell from here. */
+/**
+ * `here`: the processes are visible. `past`: they ended when the machine restarted. `elsewhere`:
+ * they are not visible from here.
+ */
 export type Nearness = 'here' | 'past' | 'elsewhere';
 
 export function realmHere(): Realm {
@@ -20,7 +26,7 @@ export function realmHere(): Realm {
   };
 }
 
-/** Records of old do not say where they were made, and are taken for ones of here. */
+/** Old records have no realm; they count as records from here. */
 export function nearnessOf(realm: Realm | undefined, here: Realm): Nearness {
   if (realm === undefined) return 'here';
   if (realm.boot === here.boot) return realm.processes === here.processes ? 'here' : 'elsewhere';

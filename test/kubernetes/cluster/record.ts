@@ -4,20 +4,23 @@ import { cacheFolder } from './facility.ts';
 import type { ProcessIdentity } from './process-start.ts';
 import type { Realm } from './realm.ts';
 
-/** What is written down about a cluster before anything of it is made, so that whoever comes later can take it down. Records of old lack what may be left out. */
+/**
+ * The record of a cluster. It is written before any part of the cluster is made, so that a later
+ * process can remove the cluster. Older records lack the optional fields.
+ */
 export interface ClusterRecord {
-  /** While this process is there the cluster is in use. */
+  /** The cluster is in use while this process lives. */
   readonly owner: ProcessIdentity;
   /** The process that holds its namespaces; null until they are made. */
   readonly holder: ProcessIdentity | null;
-  /** It is to outlive its owner, once it has settled. */
+  /** Whether it outlives its owner once it is complete. */
   readonly isKept: boolean;
-  /** All that belongs to it is there. */
+  /** Whether the cluster is complete. */
   readonly isSettled?: boolean;
   readonly realm?: Realm;
   /** In milliseconds since 1970. */
   readonly claimedAt?: number;
-  /** How many instances of inotify it is going to take. */
+  /** How many inotify instances it will take. */
   readonly inotify?: number;
 }
 
@@ -38,7 +41,7 @@ export function clusterPlaces(): ClusterPlace[] {
     .map((id) => ({ id, folder: join(root, id) }));
 }
 
-/** Null when there is none that can be read. */
+/** Reads the record; null when it is missing or unreadable. */
 export function readRecord({ folder }: ClusterPlace): ClusterRecord | null {
   try {
     const record = JSON.parse(readFileSync(join(folder, 'record.json'), 'utf8')) as Partial<ClusterRecord> | null;

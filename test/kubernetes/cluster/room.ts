@@ -2,7 +2,10 @@ import { existsSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const MIB = 2 ** 20;
-/** For the store of a control plane, logs and the archives of images; and for what each node has on its disk once it is ready. */
+/**
+ * The room for a control plane's store, its logs and the image archives; and for the files of one
+ * ready node.
+ */
 const [CLUSTER_MIB, NODE_MIB] = [512, 128];
 
 export interface Room {
@@ -10,7 +13,7 @@ export interface Room {
   readonly freeMiB: number;
 }
 
-/** How much is free where a folder is, or will be. */
+/** The free space where a folder is, or will be. */
 export function roomAt(path: string): Room {
   let there = path;
   while (!existsSync(there) && dirname(there) !== there) there = dirname(there);
@@ -18,7 +21,10 @@ export function roomAt(path: string): Room {
   return { path, freeMiB: Math.floor((bavail * bsize) / MIB) };
 }
 
-/** Says so when a cluster cannot be started for want of room, and what to do. A node has the archive of every image, and what is in it. */
+/**
+ * A message with advice when there is too little room for a cluster, or null. Each node holds the
+ * archive and the content of every image.
+ */
 export function whyRoomIsShort({ path, freeMiB }: Room, nodes: number, imagesMiB = 0): string | null {
   const needed = CLUSTER_MIB + nodes * (NODE_MIB + 2 * imagesMiB);
   if (freeMiB >= needed) return null;

@@ -12,7 +12,7 @@ export interface NodePlace {
   readonly name: string;
   /** The folder of the node's configuration. */
   readonly folder: string;
-  /** Where its own disk is mounted, inside the box. */
+  /** Where the node's disk is mounted, inside the box. */
   readonly disk: string;
 }
 
@@ -20,17 +20,19 @@ export interface RuntimeOptions {
   readonly box: Box;
   readonly facility: Facility;
   readonly node: NodePlace;
-  /** The folder in which all nodes' addresses of pods are kept. */
+  /** The folder with the leases of pod addresses for all nodes. */
   readonly leases: string;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The node's containerd listens here, inside the box. */
+/** The socket of a node's containerd, inside the box. */
 export function runtimeSocket(node: string): string {
   return `/run/${node}/containerd.sock`;
 }
 
-/** Starts the containerd of one node: two kubelets on one would end each other's pods. */
+/**
+ * Starts the containerd of one node. Two kubelets on one containerd would end each other's pods.
+ */
 export async function startRuntime({ box, facility, node, leases, signal }: RuntimeOptions): Promise<Daemon> {
   const networks = join(node.folder, 'cni');
   mkdirSync(networks, { recursive: true });

@@ -1,10 +1,10 @@
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { cgroupsNamed } from './cgroups.ts';
 
-/** What of a cluster can be seen on the machine, by kind. */
+/** What is visible of a cluster on the machine, by kind. */
 export interface Traces {
   readonly processes: readonly number[];
-  /** Those that its processes live in and this one does not: `net:[4026532567]`. */
+  /** Namespaces that its processes use and this process does not: `net:[4026532567]`. */
   readonly namespaces: readonly string[];
   readonly mounts: readonly string[];
   readonly loopDevices: readonly string[];
@@ -15,7 +15,10 @@ export const NO_TRACES: Traces = { processes: [], namespaces: [], mounts: [], lo
 
 const NAMESPACES = ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'uts'];
 
-/** Looks for everything that bears a cluster's name, lives in its network (`net:[4026532567]`) or in its cgroups, as pods with a network of their own do. */
+/**
+ * Finds everything that carries a cluster's name, or runs in its network (`net:[4026532567]`) or
+ * cgroups. Pods have a network of their own, but their cgroups show them.
+ */
 export function tracesOf(cluster: { readonly folder: string; readonly cgroup: string; readonly network: string }): Traces {
   const processes = processIds().filter(
     (pid) =>
@@ -35,8 +38,8 @@ export function tracesOf(cluster: { readonly folder: string; readonly cgroup: st
   };
 }
 
-/** The files that loop devices are made from. */
-export function loopFiles(): string[] {
+/** The files behind the loop devices. */
+function loopFiles(): string[] {
   const devices = readdirSync('/sys/block').filter((name) => name.startsWith('loop'));
   return devices.flatMap((name) => {
     try {
@@ -47,12 +50,12 @@ export function loopFiles(): string[] {
   });
 }
 
-/** The network that a process is in, as the kernel names it; empty when it has ended. */
+/** The network namespace of a process, as the kernel names it; empty when it has ended. */
 export function networkOf(pid: number): string {
   return namespaceOf(pid, 'net');
 }
 
-export function namespacesOf(pid: number): string[] {
+function namespacesOf(pid: number): string[] {
   return NAMESPACES.map((kind) => namespaceOf(pid, kind)).filter((namespace) => namespace !== '');
 }
 
@@ -64,7 +67,7 @@ function namespaceOf(pid: number, kind: string): string {
   }
 }
 
-/** What the kernel tells of another process; empty when it has ended. */
+/** A file of the kernel about another process; empty when it has ended. */
 function textOf(pid: number, name: 'cmdline' | 'cgroup'): string {
   try {
     return pid === process.pid ? '' : readFileSync(`/proc/${pid}/${name}`, 'latin1');
@@ -73,12 +76,12 @@ function textOf(pid: number, name: 'cmdline' | 'cgroup'): string {
   }
 }
 
-export function processIds(): number[] {
+function processIds(): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number);
 }
 
-export function linesOf(text: string): string[] {
+function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line !== '');
 }

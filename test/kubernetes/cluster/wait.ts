@@ -7,11 +7,14 @@ interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
   readonly patienceMs?: number;
   readonly pauseMs?: number;
-  /** Why it can never come true, when that is so: ends the wait at once. */
+  /** Returns the reason when the condition can never become true. The wait then fails at once. */
   readonly hopeless?: () => string | null;
 }
 
-/** Asks again and again until there is an answer, and fails with what was waited for. For what other processes do: patient, since machines are busy. */
+/**
+ * Repeats the question until it has an answer. If none comes in time, the error names what was
+ * awaited. The limit is generous because machines are busy.
+ */
 export async function eventually<Answer>(
   what: string,
   ask: () => Promise<Answer | null> | Answer | null,

@@ -1,8 +1,8 @@
-import { quoted } from '../../../src/cli/completion/model.ts';
+import { quoted } from '../../../src/cli/frame/completion/model.ts';
 
 export interface Wish {
   readonly command: readonly string[];
-  /** Files of the working tree that come back as the command has left them. */
+  /** Files of the working tree that are copied back after the command. */
   readonly bring: readonly string[];
 }
 
@@ -12,10 +12,13 @@ export const USAGE = `npm run cgroup2 -- COMMAND [ARGUMENT…]
 npm run cgroup2 -- --bring=FILE COMMAND [ARGUMENT…]
     and brings this file of the working tree back as the command has left it; may be given several times
 
-npm run cgroup2 -- npx vitest run --project kubernetes test/kubernetes/cluster.test.ts
+npm run cgroup2 -- npx vitest run --project kubernetes test/kubernetes/manifests.test.ts
 `;
 
-/** What was asked for; a text says what was not understood. The options of the command are its own. */
+/**
+ * The parsed command line, or a text with the part that was not understood. Options after the
+ * command belong to the command.
+ */
 export function wishOf(args: readonly string[]): Wish | string {
   const first = args.findIndex((each) => !each.startsWith('-'));
   const [options, command] = first < 0 ? [args, []] : [args.slice(0, first), args.slice(first)];
@@ -33,23 +36,26 @@ interface GuestCommand extends Wish {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What the machine's shell does as its first process: the command, its exit code, the files to bring, and the end of the machine. */
+/**
+ * The script of the machine's first process: it runs the command, stores its exit code and the
+ * files to bring back, and ends the machine.
+ */
 export function guestScript({ command, bring, folder, environment }: GuestCommand): string {
   const variables = Object.entries(environment).map(([name, value]) => `export ${name}=${quoted(value)}`);
   const brought = bring.map((file, index) => `cp ${quoted(`${folder}/${file}`)} /run/machine/brought-${index}`);
   return [
     ...variables,
-    // As on a machine that systemd has started.
+    // The limit of open files on a machine that systemd has started.
     'ulimit -n 65536',
     'echo 1024 > /proc/sys/fs/inotify/max_user_instances',
     'mkfifo /run/said',
-    // A terminal would have reporters draw.
+    // To a terminal, test reporters would draw.
     'cat /run/said > /dev/ttyS0 &',
     'reader=$!',
     'touch /run/machine/started',
     `(cd ${quoted(folder)} && ${command.map(quoted).join(' ')}) < /dev/null > /run/said 2>&1`,
     'code=$?',
-    // Whatever still runs holds the pipe open.
+    // Any process that still runs holds the pipe open.
     'for process in /proc/[0-9]*; do',
     '  case "${process#/proc/}" in 1 | "$reader") ;; *) kill -KILL "${process#/proc/}" 2> /dev/null ;; esac',
     'done',
@@ -62,7 +68,7 @@ export function guestScript({ command, bring, folder, environment }: GuestComman
   ].join('\n');
 }
 
-/** What of the caller's environment its command sees. */
+/** The part of the caller's environment that the command gets. */
 export function passedOn(environment: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
   const isPassedOn = (name: string): boolean => /^(PATH|HOME|LANG|CI|HOLDFAST_\w+|XDG_CACHE_HOME)$/.test(name);
   return Object.fromEntries(

@@ -1,7 +1,8 @@
 #!/bin/sh
-# The first process of the machine, which begins with the files of the machine below as a root that cannot be written: lays a layer over them that is
-# thrown away, mounts the control groups as systemd does, and hands over to the command. `tools` and `exchange` are folders below, from the kernel's own
-# command line.
+# The first process of the machine, which begins with the files of the machine below as a root that
+# cannot be written: lays a layer over them that is thrown away, mounts the control groups as
+# systemd does, and hands over to the command. `tools` and `exchange` are folders below, from the
+# kernel's own command line.
 set -e
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 modules=$(echo "$tools"/usr/lib/uml/modules/*)
@@ -31,7 +32,8 @@ mount -t hostfs -o "$exchange" none /run/machine
 mount --bind "${modules%/*}" /lib/modules
 umount --lazy --recursive /below
 
-# This kernel tells nothing of its one processor, and a kubelet does not start where it cannot read about any.
+# This kernel tells nothing of its one processor, and a kubelet does not start where it cannot read
+# about any.
 processor=/sys/devices/system/cpu
 mount -t tmpfs -o mode=755 tmpfs "$processor"
 mkdir -p "$processor/cpu0/topology" "$processor/cpu0/cache" "$processor/cpu0/cpufreq"

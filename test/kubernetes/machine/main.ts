@@ -24,7 +24,7 @@ import { USAGE, type Wish, guestScript, passedOn, wishOf } from './command.ts';
 import { type MachineFiles, machineCommand } from './kernel.ts';
 
 const SETUP = join(import.meta.dirname, 'setup.sh');
-/** Takes room only for what is written. */
+/** The file is sparse: only written blocks take room. */
 const SCRATCH_MIB = 64 * 1024;
 const LAST_LINES = 20;
 
@@ -60,7 +60,7 @@ function whyNoMachine(): string | null {
   return whyNoNamespaces();
 }
 
-/** Named for this process, so that whoever comes later knows when nobody uses it any more. */
+/** Named for this process, so a later process can see that the folder is no longer used. */
 function claimFolder(): string {
   const machines = join(cacheFolder(), 'machines');
   mkdirSync(machines, { recursive: true });
@@ -104,13 +104,14 @@ async function runIn(folder: string, { command, bring }: Wish, signal: AbortSign
 
 function launch(program: string, args: readonly string[], folder: string): ChildProcess {
   const said = openSync(join(folder, 'log'), 'w');
-  // In a group of its own: Ctrl-C at a terminal is for this process, which ends it.
+  // In a process group of its own: Ctrl-C at a terminal reaches this process, which ends the
+  // machine.
   const machine = spawn(program, args, { env: { PATH: SYSTEM_PATH, HOME: folder }, stdio: ['ignore', said, said, 1], detached: true });
   closeSync(said);
   return machine;
 }
 
-/** All that a machine is started with. */
+/** Prepares everything that a machine starts with. */
 function prepare(folder: string, exchange: string): MachineFiles {
   const unpacked = spawnSync(SETUP, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
   if (unpacked.status !== 0) throw new Error("Debian's user-mode-linux cannot be had: the lines above say why");
@@ -121,7 +122,7 @@ function prepare(folder: string, exchange: string): MachineFiles {
   return { init: join(import.meta.dirname, 'init.sh'), tools: unpacked.stdout.trim(), exchange, scratch };
 }
 
-/** Without what follows a panic: that is about the kernel, and not about what it met. */
+/** The end of the log without the kernel's own report after a panic. */
 function lastWords(log: string): string {
   const [said = ''] = readFileSync(log, 'utf8').trim().split('\nCPU: ');
   return said === '' ? 'its kernel said nothing' : `its kernel said at last:\n${said.split('\n').slice(-LAST_LINES).join('\n')}`;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Unpacks Debian's user-mode Linux (a kernel that is an ordinary program) and static busybox into the cache folder, and prints where. Nothing is
-# installed. What is missing is named on standard error, with exit code 1.
+# Unpacks Debian's user-mode Linux (a kernel that is an ordinary program) and static busybox into
+# the cache folder, and prints where. Nothing is installed. What is missing is named on standard
+# error, with exit code 1.
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"

@@ -8,12 +8,12 @@ export type Kind = keyof typeof SCHEMAS;
 const MANAGERS = ['alice', 'bob', 'carol'] as const;
 const MEMBERS = ['a', 'b', 'c'] as const;
 
-/** What somebody does next with an object that is as told. */
+/** A random next step on an object in this state. */
 export function someStep(rng: Rng, kind: Kind, live: Fields): Step {
   const how =
     rng.next() < 0.05 ? 'update-forgetting' : rng.pick(['apply', 'apply', 'apply', 'apply-by-force', 'update', 'update'] as const);
   const wanted = someObject(rng, kind);
-  // Most who update have read the object, and change some of it.
+  // Most updating clients have read the object first and change a part of it.
   const object = how.startsWith('update') && rng.next() < 0.6 ? blended(live, wanted, rng) : wanted;
   return {
     do: how,
@@ -69,12 +69,12 @@ function someMap(rng: Rng): Fields {
   return Object.fromEntries(somewhere(rng, MEMBERS).map((key) => [key, String(rng.integer(0, 1))]));
 }
 
-/** Some of them, one at least, in any order. */
+/** Some of the items, at least one, in random order. */
 function somewhere<Item>(rng: Rng, items: readonly Item[]): Item[] {
   return shuffled(items, rng).slice(0, rng.integer(1, items.length));
 }
 
-/** Of two objects some fields of either. */
+/** An object with some fields of each of the two. */
 function blended(live: Fields, other: Fields, rng: Rng): Fields {
   const keys = [...new Set([...Object.keys(live), ...Object.keys(other)])].sort();
   return Object.fromEntries(

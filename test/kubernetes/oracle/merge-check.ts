@@ -1,4 +1,4 @@
-import { type Case, type OracleCheck, canonical, refusal } from './check.ts';
+import { type Case, type OracleCheck, RELEASES, canonical, refusal } from './check.ts';
 import { type Kind, someStep } from './merge-cases.ts';
 import { NOTHING, type State, type Step, believed } from './merge-model.ts';
 import { type Fields, SCHEMAS } from './merge-schema.ts';
@@ -10,16 +10,17 @@ interface StepVerdict {
   readonly owned: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A step, and what we believe comes of it. */
+/** A step, and the result that our model expects. */
 interface Believed {
   readonly step: Step;
   readonly state: State;
   readonly conflicts: readonly string[];
 }
 
-/** Server-side apply: who may change what, who owns what, and what goes when nobody wants it any more. */
+/** Server-side apply: who may change a field, who owns it, and when it is removed. */
 export const MERGE_CHECK: OracleCheck = {
   name: 'merge',
+  releases: RELEASES,
   about:
     'server-side apply: a history of one object (a Pod with containers, their ports, environment and resources, volumes, labels, finalizers and what is merged whole; or a ConfigMap) with three managers who apply, apply by force and update, and now and then take away the record of who owns what: after every step all its fields in their order, who owns which, and what is refused',
   makeCase(rng): Case {
@@ -30,7 +31,8 @@ export const MERGE_CHECK: OracleCheck = {
     };
     const count = rng.integer(1, 7);
     while (history.length < count) take(someStep(rng, kind, history.at(-1)?.state.object ?? {}));
-    // The last step again and again: the last time nothing may change. The second time something may, for what an apply has left as null is empty then.
+    // Repeats the last step twice. The second repetition must change nothing. The first one may,
+    // because it empties what an apply has left as null.
     const { step: last } = history.at(-1) as Believed;
     const again: Step = { ...last, do: last.do === 'apply' ? 'apply-by-force' : last.do };
     for (let times = 0; times < 3; times++) take(again);

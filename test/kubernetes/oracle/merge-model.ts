@@ -3,13 +3,13 @@ import { type Fields, type Part, type Schema, type Value, partsOf, withParts } f
 export type Paths = ReadonlySet<string>;
 
 export interface Step {
-  /** Whoever updates so that it forgets takes away the record of who owns what. */
+  /** `update-forgetting` is an update that drops the record of the owners. */
   readonly do: 'apply' | 'apply-by-force' | 'update' | 'update-forgetting';
   readonly manager: string;
   readonly object: Fields;
 }
 
-/** What is known of an object: its fields, and who owns which, by `manager/Operation`. */
+/** The state of an object: its fields, and the owners of each, as `manager/Operation`. */
 export interface State {
   readonly object: Fields;
   readonly owned: Readonly<Record<string, Paths>>;
@@ -17,18 +17,19 @@ export interface State {
 
 export const NOTHING: State = { object: {}, owned: {} };
 
-/** Which object it is: nobody owns that. */
+/** The fields that identify the object; they have no owner. */
 const IDENTITY: Paths = new Set(['.metadata', '.metadata.name']);
 
-/** What we believe of one step. */
+/** The result of one step in our model. */
 export function believed(state: State, step: Step, schema: Schema): { readonly state: State; readonly conflicts: readonly string[] } {
   const isUpdate = step.do === 'update' || step.do === 'update-forgetting';
   return isUpdate ? { state: updated(state, step, schema), conflicts: [] } : applied(state, step, schema);
 }
 
 /**
- * Whoever updates owns what he changed or added, and nobody else does any more; what he took away is gone for all. Once nobody owns anything of an object, no update is recorded any more, until the
- * next apply.
+ * An updating manager owns the fields that it changed or added, and all others lose them. Fields
+ * that it removed are gone for all managers. Once no manager owns any field, updates are not
+ * recorded until the next apply.
  */
 function updated(state: State, { do: how, manager, object: wanted }: Step, schema: Schema): State {
   const { object, owned } = state;
@@ -49,18 +50,19 @@ function applied(
   const { [mine]: before = new Set<string>(), ...others } = withSomebody(state, schema);
   const now = fieldsOf(root(config, schema));
   const claimed = new Set([...now, ...Object.values(others).flatMap((paths) => [...paths])]);
-  // What he wanted before and wants no more goes, unless somebody else owns it.
+  // A field that the manager applied before and omits now is removed, unless another manager owns
+  // it.
   const dropped = new Set([...before].filter((path) => !claimed.has(path)));
   const merged = root(mergedValue(root(state.object, schema), root(config, schema)) as Fields, schema);
   const object = (pruned(merged, dropped, claimed) ?? {}) as Fields;
   const { touched, removed } = compared(root(state.object, schema), root(object, schema));
-  // A field is named once for each of its owners.
+  // A field is listed once for each of its owners.
   const conflicts = Object.values(others).flatMap((paths) => [...paths].filter((path) => touched.has(path)));
   if (conflicts.length > 0 && how === 'apply') return { state, conflicts: conflicts.sort() };
   return { state: { object, owned: owners({ ...without(others, new Set([...touched, ...removed])), [mine]: now }) }, conflicts: [] };
 }
 
-/** What is there before anybody is known to own anything belongs to one of that name. */
+/** Fields from before the first recorded owner belong to one manager of this name. */
 function withSomebody({ object, owned }: State, schema: Schema): State['owned'] {
   if (Object.keys(owned).length > 0) return owned;
   return owners({ 'before-first-apply/Update': compared(root({}, schema), root(object, schema)).touched });
@@ -74,17 +76,20 @@ function without(owned: State['owned'], paths: Paths): State['owned'] {
   return Object.fromEntries(Object.entries(owned).map(([who, own]) => [who, new Set([...own].filter((path) => !paths.has(path)))]));
 }
 
-/** Who owns nothing is not there. */
+/** A manager without fields is not listed. */
 function owners(owned: State['owned']): State['owned'] {
   return Object.fromEntries(Object.entries(without(owned, IDENTITY)).filter(([, own]) => own.size > 0));
 }
 
-/** Whether it is merged whole, or there is nothing in it. */
+/** Whether the value is merged as a whole, or has nothing in it. */
 function isWhole({ value, schema }: Part): boolean {
   return schema.is === 'leaf' || value === undefined || value === null || Object.keys(value).length === 0;
 }
 
-/** What an applied configuration owns: its leaves, and items of lists. A map or list with something in it is nobody's as such; an empty list neither. */
+/**
+ * The fields that an applied configuration owns: its leaves and its list items. A map or list with
+ * content is not owned itself, and neither is an empty list.
+ */
 function fieldsOf(part: Part): Paths {
   const inner = [...partsOf(part).values()].flatMap((each) => [...fieldsOf(each)]);
   const isEmptyList = (part.schema.is === 'set' || part.schema.is === 'list') && inner.length === 0;
@@ -92,7 +97,10 @@ function fieldsOf(part: Part): Paths {
   return new Set(isOwn && part.path !== '' ? [part.path, ...inner] : inner);
 }
 
-/** What is changed or new, and what is no more. What is new, or no more, counts with all that is in it, maps and lists as such among them. */
+/**
+ * Which parts changed or are new, and which are gone. A new or removed part counts with everything
+ * in it, including the maps and lists.
+ */
 function compared(before: Part, after: Part): { readonly touched: Paths; readonly removed: Paths } {
   const [touched, removed] = [new Set<string>(), new Set<string>()];
   const walk = (old: Part | undefined, now: Part | undefined): void => {
@@ -119,7 +127,7 @@ function sorted(value: Value | undefined): unknown {
   return Object.entries(value).sort(([first], [second]) => (first < second ? -1 : 1));
 }
 
-/** Both, and where both have something the second one's. */
+/** Merges two parts. If both have a value, the second one's value wins. */
 function mergedValue(live: Part, config: Part): Value {
   if (config.schema.is === 'leaf' || (isWhole(live) && isWhole(config))) return config.value as Value;
   const [ours, theirs] = [partsOf(live), partsOf(config)];
@@ -133,7 +141,10 @@ function mergedValue(live: Part, config: Part): Value {
   );
 }
 
-/** The second order holds; what only the first one has stays ahead of what it was ahead of. */
+/**
+ * Keeps the order of the second list. An item that only the first list has stays in front of the
+ * item that it preceded.
+ */
 function mergedOrder(live: readonly string[], config: readonly string[]): readonly string[] {
   const shared = config.filter((place) => live.includes(place));
   const order: string[] = [];
@@ -151,7 +162,10 @@ function mergedOrder(live: readonly string[], config: readonly string[]): readon
   return [...order, ...live.slice(at).filter((place) => !config.includes(place))];
 }
 
-/** Without what was dropped, and without what is left empty by that, unless somebody owns it, or has owned anything in it until now: then it is null. */
+/**
+ * The part without the dropped fields, and without parents that this leaves empty. A parent that
+ * any manager owns, or has owned a part of, stays as null.
+ */
 function pruned(part: Part, dropped: Paths, claimed: Paths): Value | undefined {
   if (dropped.has(part.path) && (part.isItem || isWhole(part))) return undefined;
   if (isWhole(part)) return part.value;

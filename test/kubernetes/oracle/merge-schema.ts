@@ -1,19 +1,22 @@
 /** How values of a type are merged: whole, by name, or item by item. */
 export type Schema =
   | { readonly is: 'leaf' }
-  /** Its fields are named in the type. */
+  /** The type names its fields. */
   | { readonly is: 'struct'; readonly fields: Readonly<Record<string, Schema>> }
-  /** Whoever writes it names the keys. */
+  /** The object itself names the keys. */
   | { readonly is: 'map' }
-  /** A list of texts, each of them there once. */
+  /** A list of unique texts. */
   | { readonly is: 'set' }
-  /** A list of structs, each known by some of its fields; where one is not given it is taken to be this. */
+  /**
+   * A list of structs that some of their fields identify. `assumed` gives the values of fields that
+   * are missing.
+   */
   | { readonly is: 'list'; readonly keys: readonly string[]; readonly assumed: Readonly<Record<string, Value>>; readonly of: Schema };
 
 export type Value = string | number | null | readonly Value[] | { readonly [key: string]: Value };
 export type Fields = Readonly<Record<string, Value>>;
 
-/** Numbers and texts, and what is merged whole: atomic maps and lists. */
+/** Numbers, texts, and atomic maps and lists, which are merged as a whole. */
 const LEAF: Schema = { is: 'leaf' };
 const MAP: Schema = { is: 'map' };
 
@@ -40,7 +43,7 @@ const CONTAINERS = named({
   resources: struct({ limits: MAP, requests: MAP }),
 });
 
-/** As much of two kinds as the random cases are about. */
+/** The parts of two kinds that the random cases use. */
 export const SCHEMAS = {
   ConfigMap: struct({ metadata: METADATA, data: MAP }),
   Pod: struct({
@@ -55,16 +58,19 @@ export const SCHEMAS = {
   }),
 } as const satisfies Readonly<Record<string, Schema>>;
 
-/** A part of a value: where it is, as Kubernetes writes it, what it is, and of which type. */
+/** A part of a value: its path as Kubernetes writes it, its content and its type. */
 export interface Part {
   readonly path: string;
   readonly value: Value | undefined;
   readonly schema: Schema;
-  /** An item of a list is something of its own, beside what is in it. */
+  /** Whether it is an item of a list. An item can be owned itself, besides its fields. */
   readonly isItem: boolean;
 }
 
-/** The parts of a value, by their place in it; none where there is nothing in it, or it is merged whole. */
+/**
+ * The parts of a value by their path. Empty for an empty value, and for one that is merged as a
+ * whole.
+ */
 export function partsOf({ path, value, schema }: Part): ReadonlyMap<string, Part> {
   if (schema.is === 'set' || schema.is === 'list') {
     const items = ((value ?? []) as readonly Value[]).map((item): Part => {
@@ -83,7 +89,7 @@ export function partsOf({ path, value, schema }: Part): ReadonlyMap<string, Part
   );
 }
 
-/** The value with other parts in it, in their order; nothing in it is null. */
+/** Builds the value again from other parts, in their order; null when there are none. */
 export function withParts({ path, schema }: Part, parts: readonly Part[]): Value {
   if (parts.length === 0) return null;
   if (schema.is === 'set' || schema.is === 'list') return parts.map(({ value }) => value as Value);

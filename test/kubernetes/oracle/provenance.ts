@@ -4,19 +4,32 @@ import { dirname, join, relative } from 'node:path';
 import { ROOT } from '../../support/run-process.ts';
 
 const FACILITY = join(ROOT, 'test/kubernetes');
+const CASES = join(FACILITY, 'oracle');
 const SHORT = 12;
 
-/** What a recorded page is about: with another program, or with other cases or models, it would have to be recorded anew. */
+/**
+ * What a recorded page depends on. If the program or the cases change, the page must be recorded
+ * again. What `src` holds changes more often: the suite asks about it for every commit.
+ */
 export interface Provenance {
   readonly program: string;
-  readonly models: string;
+  readonly cases: string;
 }
 
 export function provenance(): Provenance {
-  return { program: programHash(), models: modelsHash() };
+  return { program: programHash(), cases: casesHash() };
 }
 
-/** The program that answers, as `setup.sh` names it. */
+/** The versions of Kubernetes that are asked, the oldest first. */
+export function kubernetesVersions(): readonly string[] {
+  return ['go/go.mod', 'go/oracle/go.1.37.mod'].map((path) => {
+    const version = readFileSync(join(FACILITY, path), 'utf8').match(/k8s\.io\/kubernetes (\S+)/)?.[1];
+    if (version === undefined) throw new Error(`${path} names no version of Kubernetes`);
+    return version;
+  });
+}
+
+/** The hash of the program, as `setup.sh` names it. */
 function programHash(): string {
   const own = readdirSync(join(FACILITY, 'go/oracle'))
     .filter((name) => /\.(go|s)$|^go\./.test(name))
@@ -26,23 +39,24 @@ function programHash(): string {
 }
 
 /**
- * What makes and judges the cases: the checks and all that they import, so that none can be forgotten, and nothing of how they are run, asked and told. Lines that hold only a comment do not
- * count.
+ * A hash of everything that makes and judges the cases: the checks and what they import, without
+ * `src`. The code that runs the checks, asks and reports does not count, nor do lines that hold
+ * only a comment.
  */
-function modelsHash(): string {
+function casesHash(): string {
   const found = new Map<string, string>();
   const visit = (path: string): void => {
-    if (found.has(path)) return;
+    if (found.has(path) || !path.startsWith(CASES)) return;
     const text = readFileSync(path, 'utf8');
     found.set(path, text);
     for (const [, imported = ''] of text.matchAll(/ from '(\.[^']+)';/g)) visit(join(dirname(path), imported));
   };
   visit(join(FACILITY, 'oracle/checks.ts'));
   const counted = [...found].map(([path, text]) => [relative(ROOT, path), withoutComments(text)] as const);
-  return `models-${sha256(JSON.stringify(counted.sort(([first], [second]) => (first < second ? -1 : 1)))).slice(0, SHORT)}`;
+  return `cases-${sha256(JSON.stringify(counted.sort(([first], [second]) => (first < second ? -1 : 1)))).slice(0, SHORT)}`;
 }
 
-export function withoutComments(text: string): string {
+function withoutComments(text: string): string {
   return text
     .split('\n')
     .filter((line) => !/^\s*(\/\/|\/\*\*|\* |\*\/|$)/.test(line))

@@ -17,7 +17,10 @@ import {
 } from './scheduling.ts';
 
 const APPS = ['train', 'serve', 'batch'] as const;
+/** The values of the label by which only budgets select. */
+export const TIERS = ['front', 'back'] as const;
 const KEYS = [HOSTNAME, ZONE] as const;
+const NAMESPACES = ['default', 'default', 'default', 'other'] as const;
 const TAINTS: readonly Taint[] = [
   { key: 'spot', effect: 'NoSchedule' },
   { key: 'maintenance', effect: 'NoExecute' },
@@ -27,7 +30,7 @@ const UNLIKED: readonly Taint[] = [
   { key: 'old', effect: 'PreferNoSchedule' },
   { key: 'spot', effect: 'PreferNoSchedule' },
 ];
-/** Of taints and of tolerations; an empty value is one, too. */
+/** The values of taints and tolerations; the empty one is a value too. */
 const VALUES = ['', 'yes', 'no'] as const;
 const TOLERATIONS: readonly Toleration[] = [
   { key: 'spot', operator: 'Exists' },
@@ -42,26 +45,27 @@ const TOLERATIONS: readonly Toleration[] = [
   { key: 'node.kubernetes.io/unschedulable', operator: 'Equal' },
   { operator: 'Exists' },
 ];
-/** As pods name them, and as nodes do. */
+/** Image names, as pods write them and as nodes report them. */
 const IMAGES = [
   ['train:1', 'train:1'],
   ['registry.example/serve', 'registry.example/serve:latest'],
   ['registry.example:5000/batch', 'registry.example:5000/batch:latest'],
 ] as const;
 
-/** A small cluster, rather full, and a pod that may or may not find a place. */
+/** A small, rather full cluster, and a pod that may or may not fit. */
 export function someCluster(rng: Rng): ClusterCase {
   const nodes = several(rng.pick([1, 2, 3, 4, 5, 6, 6]), (index) => someNode(rng, `node-${index}`));
   let started = 0;
   const pods = nodes.flatMap(({ name }, at) => {
-    // No node ever has the same port twice.
+    // No node has the same port twice.
     const ports = new Set<number>();
     return several(rng.integer(0, 4), (index) => {
       started += rng.integer(1, 100);
       const { hostPort, ...pod } = somePod(rng, `pod-${at}-${index}`);
       const isFree = hostPort !== undefined && !ports.has(hostPort);
       if (isFree) ports.add(hostPort);
-      return { ...pod, hostPort: isFree ? hostPort : undefined, node: name, startedAt: started };
+      const place = { node: name, startedAt: started, isEnding: rng.next() < 0.08 };
+      return { ...pod, ...place, hostPort: isFree ? hostPort : undefined };
     });
   });
   const unstarted = pods.length === 0 ? undefined : maybe(rng, 0.2, () => rng.integer(0, pods.length - 1));
@@ -70,11 +74,21 @@ export function someCluster(rng: Rng): ClusterCase {
     priority: rng.pick([undefined, 5, 50, 2000]),
     node: rng.pick(nodes).name,
   }));
-  const budgets = several(rng.integer(0, 4), (index) => someBudget(rng, `budget-${index}`, pods));
+  const isContested = rng.next() < 0.3;
+  const budgets = isContested ? contestedBudgets(rng) : several(rng.integer(0, 3), (index) => someBudget(rng, `budget-${index}`, pods));
+  const placed = pods.map((pod, index) => ({
+    ...pod,
+    ...(index === unstarted ? { startedAt: Number.POSITIVE_INFINITY } : {}),
+    ...(isContested ? { namespace: 'default' } : {}),
+  }));
   return {
-    pod: { ...somePod(rng, 'wanted'), priority: rng.pick([undefined, 5, 50, 1000, 1000, 1000]) },
+    pod: {
+      ...somePod(rng, 'wanted'),
+      priority: rng.pick([undefined, 5, 50, 1000, 1000, 1000]),
+      nodeName: maybe(rng, 0.05, () => rng.pick([...nodes.map(({ name }) => name), 'gone'])),
+    },
     nodes,
-    pods: pods.map((pod, index) => (index === unstarted ? { ...pod, startedAt: Number.POSITIVE_INFINITY } : pod)),
+    pods: placed,
     nominated: promised,
     budgets,
   };
@@ -106,7 +120,7 @@ function someNode(rng: Rng, name: string): NodeCase {
   };
 }
 
-function somePod(rng: Rng, name: string): PodCase {
+export function somePod(rng: Rng, name: string): PodCase {
   const resources = (): Resources => ({
     cpu: rng.integer(0, 6) * 250,
     memory: rng.integer(0, 5) * 512,
@@ -117,8 +131,11 @@ function somePod(rng: Rng, name: string): PodCase {
   const wish = <What>(what: What): Wish<What> => ({ weight: rng.integer(1, 100), what });
   return {
     name,
+    namespace: rng.pick(NAMESPACES),
+    isEnding: false,
     node: '',
     app: rng.pick(APPS),
+    tier: rng.pick(TIERS),
     priority: rng.pick([undefined, 0, 10, 10, 100]),
     startedAt: 0,
     image: rng.pick(IMAGES)[0],
@@ -129,6 +146,7 @@ function somePod(rng: Rng, name: string): PodCase {
     tolerations: TOLERATIONS.filter(() => rng.next() < 0.1),
     nodeSelector: maybe(rng, 0.08, () => ({ disk: rng.pick(['ssd', 'hdd']) })) ?? {},
     nodeTerms: maybe(rng, 0.12, () => several(rng.integer(1, 2), () => several(rng.integer(1, 2), () => someExpression(rng)))),
+    nodeName: undefined,
     nodeWishes: some(0.4, () => wish(several(rng.integer(1, 2), () => someExpression(rng)))),
     affinity: some(0.12, () => someTerm(rng)),
     antiAffinity: some(0.15, () => someTerm(rng)),
@@ -141,10 +159,11 @@ function somePod(rng: Rng, name: string): PodCase {
 }
 
 function someTerm(rng: Rng): PodTerm {
-  return { app: rng.pick(APPS), topologyKey: rng.pick(KEYS) };
+  const namespaces = maybe(rng, 0.15, () => [rng.pick(NAMESPACES)]);
+  return { app: rng.pick(APPS), topologyKey: rng.pick(KEYS), ...(namespaces === undefined ? {} : { namespaces }) };
 }
 
-/** At most one for each kind of domain: Kubernetes takes no more. */
+/** At most one for each kind of domain; Kubernetes accepts no more. */
 function someSpreads(rng: Rng, chance: number, more: () => Partial<Spread>): Spread[] {
   if (rng.next() >= chance) return [];
   const policy = (): 'Honor' | 'Ignore' => rng.pick(['Honor', 'Ignore']);
@@ -172,8 +191,26 @@ function someExpression(rng: Rng): Expression {
   return { key, operator, values: several(count, (index) => String(values[(first + index) % values.length])) };
 }
 
+/** A budget that allows nothing, and others of which some pods have one beside the first. */
+function contestedBudgets(rng: Rng): readonly BudgetCase[] {
+  const budget = (name: string, selects: BudgetCase['selects'], allowed: number): BudgetCase => ({
+    name,
+    namespace: 'default',
+    selects,
+    allowed,
+    disrupted: [],
+  });
+  const tiers = TIERS.map((tier) => budget(`budget-${tier}`, { tier }, rng.integer(1, 2)));
+  return [budget('budget-0', { app: rng.pick(APPS) }, 0), ...tiers];
+}
+
 function someBudget(rng: Rng, name: string, pods: readonly PodCase[]): BudgetCase {
-  const app = rng.pick(APPS);
-  const disrupted = pods.filter((pod) => pod.app === app && rng.next() < 0.1).map((pod) => pod.name);
-  return { name, app, allowed: rng.integer(0, 2), disrupted };
+  const namespace = rng.pick(NAMESPACES);
+  const [label, value] = rng.pick([
+    ['app', rng.pick(APPS)],
+    ['tier', rng.pick(TIERS)],
+  ] as const);
+  const covered = pods.filter((pod) => pod[label] === value && pod.namespace === namespace);
+  const disrupted = covered.filter(() => rng.next() < 0.1).map((pod) => pod.name);
+  return { name, namespace, selects: { [label]: value }, allowed: rng.integer(0, 2), disrupted };
 }

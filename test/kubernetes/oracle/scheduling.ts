@@ -1,4 +1,4 @@
-/** As much of a cluster as the random cases describe, in numbers that are easy to reckon with. */
+/** The parts of a cluster that the random cases describe, in small round numbers. */
 export interface Resources {
   readonly cpu: number;
   readonly memory: number;
@@ -15,7 +15,7 @@ export interface Taint {
 
 export interface Toleration {
   readonly key?: string;
-  /** None means `Equal`, and no value the empty one. */
+  /** Absent means `Equal`; an absent value means the empty one. */
   readonly operator?: 'Exists' | 'Equal';
   readonly value?: string;
   readonly effect?: string;
@@ -27,29 +27,31 @@ export interface Expression {
   readonly values: readonly string[];
 }
 
-/** Pods with this app, in the node's whole domain. */
+/** A term about the pods with this app in the node's whole domain. */
 export interface PodTerm {
   readonly app: string;
   readonly topologyKey: string;
+  /** Absent: the namespace of the pod that has the term. */
+  readonly namespaces?: readonly string[];
 }
 
-export interface Spread extends PodTerm {
+export interface Spread extends Omit<PodTerm, 'namespaces'> {
   readonly maxSkew: number;
-  /** With fewer domains the emptiest is taken to be empty. */
+  /** If there are fewer domains, the smallest count is taken to be zero. */
   readonly minDomains?: number;
-  /** Whether the nodes that the pod does not want, or that it does not tolerate, are left out of the count. */
+  /** Whether to ignore nodes that the pod's affinity or its tolerations exclude. */
   readonly nodeAffinityPolicy?: 'Honor' | 'Ignore';
   readonly nodeTaintsPolicy?: 'Honor' | 'Ignore';
 }
 
-/** What runs before the main container; a sidecar goes on beside it. */
+/** A container that runs before the main one. A sidecar continues beside it. */
 export interface InitCase {
   readonly image: string;
   readonly requests: Resources;
   readonly isSidecar: boolean;
 }
 
-/** A wish that counts so much. */
+/** A preference with its weight. */
 export interface Wish<What> {
   readonly weight: number;
   readonly what: What;
@@ -61,29 +63,36 @@ export interface NodeCase {
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
   readonly isCordoned: boolean;
-  /** MiB of each image that is there. */
+  /** The size in MiB of each image on the node. */
   readonly images: ReadonlyMap<string, number>;
 }
 
 export interface PodCase {
   readonly name: string;
-  /** Where it runs, or what is promised to it; empty for the one that is to be placed. */
+  readonly namespace: string;
+  /** It has been told to end, and has not ended. */
+  readonly isEnding: boolean;
+  /** The node that it runs on or that is promised to it; empty for the pod to place. */
   readonly node: string;
   readonly app: string;
+  /** Another label, by which only budgets select. */
+  readonly tier: string;
   readonly priority: number | undefined;
-  /** Seconds; no two are the same. Infinity for the one, if any, that has not started. */
+  /** In seconds, different for each pod; Infinity for a pod that has not started (at most one). */
   readonly startedAt: number;
   readonly image: string;
   readonly requests: Resources;
-  /** One after the other. */
+  /** They run one after another. */
   readonly init: readonly InitCase[];
   readonly overhead: Resources | undefined;
   readonly hostPort: number | undefined;
   readonly tolerations: readonly Toleration[];
   readonly nodeSelector: Readonly<Record<string, string>>;
-  /** Any of these, all of the expressions in it; absent when any node will do. */
+  /** The pod accepts a node if all expressions of any one of these hold; absent: every node. */
   readonly nodeTerms: readonly (readonly Expression[])[] | undefined;
-  /** All of the expressions of each. */
+  /** The only node that each of its node terms allows, by name. */
+  readonly nodeName: string | undefined;
+  /** All expressions of a preference must hold. */
   readonly nodeWishes: readonly Wish<readonly Expression[]>[];
   readonly affinity: readonly PodTerm[];
   readonly antiAffinity: readonly PodTerm[];
@@ -92,13 +101,27 @@ export interface PodCase {
   readonly spread: readonly Spread[];
   readonly spreadWishes: readonly Spread[];
   readonly isNeverPreempting: boolean;
+  /** The PodGroup that it belongs to; absent: none. */
+  readonly group?: string;
+}
+
+/** A PodGroup of Kubernetes itself, in the namespace `default`. */
+export interface GroupCase {
+  readonly name: string;
+  /** So many members start together; absent: each may start alone. */
+  readonly minCount: number | undefined;
+  /** A preemption that takes one member takes all of them. */
+  readonly goesTogether: boolean;
+  readonly priority: number;
 }
 
 export interface BudgetCase {
   readonly name: string;
-  readonly app: string;
+  readonly namespace: string;
+  /** The label of the pods that it covers, so that one pod may have several budgets. */
+  readonly selects: Readonly<Record<string, string>>;
   readonly allowed: number;
-  /** Already counted. */
+  /** The disruptions that the budget has already counted. */
   readonly disrupted: readonly string[];
 }
 
@@ -106,7 +129,7 @@ export interface ClusterCase {
   readonly pod: PodCase;
   readonly nodes: readonly NodeCase[];
   readonly pods: readonly PodCase[];
-  /** Those that wait for a node that is promised to them. */
+  /** Waiting pods to which a node is promised. */
   readonly nominated: readonly PodCase[];
   readonly budgets: readonly BudgetCase[];
 }

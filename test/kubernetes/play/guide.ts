@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { quoted } from '../../../src/cli/completion/model.ts';
+import { quoted } from '../../../src/cli/frame/completion/model.ts';
 import { ROOT } from '../../support/run-process.ts';
 import { EXAMPLES } from '../scenario/example.ts';
 
@@ -8,18 +8,18 @@ interface Play {
   readonly nodes: number;
   readonly folder: string;
   readonly kubectl: string;
-  /** Where the volume of the examples lies. */
+  /** The folder of the examples' volume. */
   readonly runs: string;
-  /** The images that it has beside the example's. */
+  /** Its images, beside the example's. */
   readonly images: readonly string[];
   /** Why no trainer can run in its pods, or null. */
   readonly whyNoTrainers: string | null;
 }
 
-/** As a person would type it. */
+/** Quoted as a person would type it. */
 const word = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : quoted(text));
 
-/** What a person who has just got a cluster is told: every indented line can be copied. */
+/** The first lines about a new cluster. Every indented line can be copied. */
 export function guide(play: Play): string {
   const { version, nodes, folder, kubectl, images } = play;
   return [

@@ -8,7 +8,10 @@ const CLASSES = '/apis/scheduling.k8s.io/v1/priorityclasses';
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 const MAINTENANCE = 'holdfast.test/maintenance';
 
-/** What comes to a pod by way of the API: somebody or a controller deletes it, and its kubelet hears of it. */
+/**
+ * Causes that act through the API: a person or a controller deletes the pod, and its kubelet acts
+ * on the deletion.
+ */
 export const API_CAUSES: readonly Cause[] = [
   {
     name: 'delete',
@@ -125,7 +128,7 @@ export const API_CAUSES: readonly Cause[] = [
     async interrupt({ cluster, node }) {
       await ensurePriorityClass(cluster);
       const pod = greedyPod(node, { priorityClassName: 'urgent', nodeSelector: { 'kubernetes.io/hostname': node } });
-      // The API server itself learns of a new class a moment later.
+      // The API server accepts a new priority class only after a moment.
       const create = (): Promise<unknown> =>
         cluster.api.create(PODS, pod).catch((thrown: unknown) => {
           if (String(thrown).includes('no PriorityClass with name')) return null;
@@ -160,7 +163,7 @@ async function evict({ cluster, pod }: HoldingRun): Promise<void> {
   await cluster.api.create(`${PODS}/${pod}/eviction`, eviction);
 }
 
-/** While the Job's one pod must be available. */
+/** Runs the work while a PodDisruptionBudget requires the Job's only pod. */
 async function withBudget({ cluster, job }: HoldingRun, meanwhile: () => Promise<void>): Promise<void> {
   const selector = { matchLabels: { 'batch.kubernetes.io/job-name': job } };
   const spec = { minAvailable: 1, selector };
@@ -176,7 +179,7 @@ async function withBudget({ cluster, job }: HoldingRun, meanwhile: () => Promise
   }
 }
 
-/** As whoever drains meets it: refused for now, and the pod is left alone. */
+/** Expects that the eviction is refused for now and the pod keeps running, as during a drain. */
 async function refusedEviction(run: HoldingRun): Promise<void> {
   const answer = await evict(run).then(
     () => 'granted',
@@ -190,7 +193,7 @@ async function refusedEviction(run: HoldingRun): Promise<void> {
 async function ensurePriorityClass(cluster: Cluster): Promise<void> {
   if ((await cluster.api.get(`${CLASSES}/urgent`)) !== null) return;
   const metadata = { name: 'urgent' };
-  // Another run may make it at the same moment.
+  // Another run may create it at the same moment.
   await cluster.api
     .create(CLASSES, { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata, value: 1000 })
     .catch(async (thrown: unknown) => {

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import type { EventKind, EventOf } from '../../../src/ledger/events.ts';
 import { readLedger } from '../../../src/ledger/reader.ts';
 
-/** What the ledger of a run says of one attempt; null for what it does not say. */
+/** The ledger's records of one attempt; null for a record that does not exist. */
 export interface Attempt {
   readonly attempt: number;
   readonly notice: EventOf<'notice'> | null;
-  /** When it would be killed, as it believed in the end. */
+  /** When the supervisor expected to be killed, by its last estimate. */
   readonly deadline: EventOf<'deadline'> | null;
   readonly decision: EventOf<'decision'> | null;
   readonly flush: EventOf<'flush-ended'> | null;
@@ -14,7 +14,10 @@ export interface Attempt {
   readonly end: EventOf<'attempt-ended'> | null;
 }
 
-/** The first attempt of a run, which is the one that was interrupted, and the last, which may be the same; null where there is no run. */
+/**
+ * The first and the last attempt of a run. The first is the interrupted one; both may be the same.
+ * Null when there is no run.
+ */
 export function attemptsIn(run: string): { readonly first: Attempt; readonly last: Attempt } | null {
   if (!existsSync(run)) return null;
   const { events } = readLedger(run);

@@ -3,7 +3,7 @@ import type { ClusterNode } from '../cluster/node.ts';
 import { cordon, whenNextPodIsPlaced } from './objects.ts';
 import type { Control, Form, Manner } from './training-job.ts';
 
-/** A run that holds at its step, and waits to be interrupted. */
+/** A run that waits at its step for the interruption. */
 export interface HoldingRun {
   readonly cluster: Cluster;
   readonly job: string;
@@ -13,17 +13,23 @@ export interface HoldingRun {
   readonly manner: Manner;
 }
 
-/** What Kubernetes leaves on a pod, and what its Job makes of that. */
+/** The marks that Kubernetes leaves on an interrupted pod, and how its Job counts it. */
 export interface Marks {
-  /** The reason of its condition `DisruptionTarget`, however it ended; null: there is no such condition. */
+  /**
+   * The reason of the pod's condition `DisruptionTarget`, whatever its exit code; null when it has
+   * no such condition.
+   */
   readonly disruption: string | null;
-  /** Its own reason when it failed; null: none. One that succeeded has none, whatever came over it. */
+  /** The pod's own reason if it failed; null: none. A pod that succeeded never has one. */
   readonly podReason: string | null;
-  /** How often its Job counts it when it was killed, or nobody can tell how it ended. Who ends with 0, or interrupted as the contract has it, is never counted. */
+  /**
+   * How often the Job counts a pod that was killed, or whose end is unknown. The Job never counts a
+   * pod that ends with 0, or with 143 under the policy.
+   */
   readonly failuresWhenKilled: 0 | 1;
 }
 
-/** Nothing tells that it was not the trainer's own doing. */
+/** The pod shows no sign that something else ended the trainer. */
 export const NO_MARKS: Marks = { disruption: null, podReason: null, failuresWhenKilled: 1 };
 
 /** The condition that the recommended policy ignores. */
@@ -33,38 +39,45 @@ export function disruptedBy(disruption: string, podReason: string | null = null)
 
 export interface Cause {
   readonly name: string;
-  /** For a table that people read. */
+  /** The title for a table. */
   readonly title: string;
-  /** What becomes of a run that leaves with 0 when it is told to end: called complete though it is not, or started again by its Job. */
+  /**
+   * What the Job makes of a run that exits with 0 on SIGTERM: it is complete, or starts the run
+   * again.
+   */
   readonly exitWithZero: 'complete' | 'started again';
-  /** How a supervised run may end by it: 143 where there is time for an orderly end, 137 where a kill may come first, null where nobody is left to tell. */
+  /**
+   * The possible exit codes of a supervised run: 143 if there is time for an orderly end, 137 if a
+   * kill may come first, null if no process is left to report it.
+   */
   readonly exitCodes: readonly (number | null)[];
   readonly marks: Marks;
   /**
-   * Whose word decides how long a pod may go on after SIGTERM: its own, its node's (which is enough to save, but for one that measures it), nobody's (a
-   * second or two), or there is no SIGTERM at all; unsure where we have seen more than one of these.
+   * What sets the time between SIGTERM and SIGKILL. `pod`: the pod's own grace. `node`: the node's
+   * setting, which leaves enough for a save. `short`: a second or two. `none`: there is no SIGTERM.
+   * `unsure`: we have seen more than one of these.
    */
   readonly grace: 'pod' | 'node' | 'short' | 'none' | 'unsure';
-  /** How long a supervised run believes that it has, in seconds, where that is less than what its pod asks for. */
+  /** How many seconds a supervised run expects, if that is less than its pod asks for. */
   readonly believesSeconds?: number;
-  /** How the supervisor comes into the pod. */
+  /** How the supervisor gets into the pod. */
   readonly forms: readonly [Form, ...Form[]];
-  /** What is done to a control other than the one with a trap, too. */
+  /** The controls to interrupt besides the one with a trap. */
   readonly otherControls?: readonly Control[];
-  /** More fields of the Job, and of its pods. */
+  /** More fields for the Job and its pods. */
   readonly jobSpec?: Readonly<Record<string, unknown>>;
   readonly podSpec?: Readonly<Record<string, unknown>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly tmpLimit?: string;
   interrupt(run: HoldingRun): Promise<void>;
-  /** Lets the Job go on, once the pod has ended. */
+  /** Ends the disturbance after the pod has ended, so that the Job can continue. */
   relieve(run: HoldingRun): Promise<void>;
 }
 
-/** Has the next pod of the Job placed elsewhere. */
+/** Keeps the Job's next pod off this node. */
 export const keepOff = ({ cluster, node }: HoldingRun): Promise<void> => cordon(cluster, node, true);
 
-/** Waits until it is, and lets the node take pods again. */
+/** Waits until the next pod has a node, then opens this node again. */
 export async function oncePlaced({ cluster, node, job }: HoldingRun): Promise<void> {
   await whenNextPodIsPlaced(cluster, job, node);
   await cordon(cluster, node, false);

@@ -9,25 +9,28 @@ import { type CronJob, lookedAt, patchedExample } from './patched-example.ts';
 
 const CRON_JOBS = '/apis/batch/v1/namespaces/default/cronjobs';
 const EVENTS = '/api/v1/namespaces/default/events';
-/** The controller counts the times since the last start: one that is due while the other still runs need not be waited for by the minute. */
+/**
+ * The controller counts from the last start. With an interval in seconds, a start becomes due
+ * during a run without a wait of minutes.
+ */
 const SCHEDULE = '@every 20s';
 
 export type Policy = 'Forbid' | 'Replace';
 
-/** What became of a run under a CronJob that was due again while it trained. */
+/** The result of a CronJob that was due again while its run trained. */
 export interface CronOutcome {
-  /** The pod that trained when it was due again, as it was afterwards. */
+  /** The pod that trained at that moment, as it was afterwards. */
   readonly first: KubeObject;
-  /** How many Jobs there were in all. */
+  /** How many Jobs the CronJob created in all. */
   readonly jobs: number;
-  /** The last word of the last of them. */
+  /** The final condition of the last Job. */
   readonly job: string;
-  /** The steps that the trainer began with. */
+  /** The step from which each start of the trainer continued. */
   readonly starts: readonly number[];
   readonly result: string;
 }
 
-/** The CronJob that users copy, with a time that comes soon, and a run that all of its Jobs share. */
+/** The published CronJob with a schedule of seconds, and one run for all of its Jobs. */
 export function cronJob(name: string, policy: Policy): CronJob {
   const example = patchedExample('cronjob/stdlib.yaml') as CronJob;
   const { jobTemplate } = example.spec;
@@ -43,7 +46,10 @@ export function cronJob(name: string, policy: Policy): CronJob {
   };
 }
 
-/** Has a run be due again while it holds, and lets it go on when the CronJob has done what its policy says. */
+/**
+ * Makes a CronJob due again while its run waits, and lets the run continue when the CronJob has
+ * applied its policy.
+ */
 export async function cronRun(cluster: Cluster, policy: Policy): Promise<CronOutcome> {
   const name = `cron-${policy.toLowerCase()}`;
   const shared = sharedFolder(cluster, name);
@@ -52,7 +58,7 @@ export async function cronRun(cluster: Cluster, policy: Policy): Promise<CronOut
   await eventually(`the first Job of ${name}`, () => jobsOf(cluster, name));
   await suspend(true);
   const [job, pod] = await eventually(`a pod of ${name} that holds`, () => holdingJob(cluster, name));
-  // What was due meanwhile is made up for at once.
+  // The controller makes up for the missed start at once.
   await suspend(false);
   if (policy === 'Forbid') await eventually(`${name} to leave its run alone`, () => wasLeftAlone(cluster, name));
   else await eventually(`the second Job of ${name}`, () => jobsOf(cluster, name, job));
@@ -68,14 +74,14 @@ export async function cronRun(cluster: Cluster, policy: Policy): Promise<CronOut
   return { first, jobs: all.length, job: word, starts: numbers, result: readFileSync(join(shared, 'result'), 'utf8').trim() };
 }
 
-/** The Jobs that it has now, other than one; null when there are none. */
+/** The CronJob's present Jobs except one; null when there are none. */
 async function jobsOf(cluster: Cluster, name: string, other?: KubeObject): Promise<readonly KubeObject[] | null> {
   const jobs = (await cluster.api.list(JOBS)).filter(({ metadata }) => metadata.name.startsWith(`${name}-`));
   const found = jobs.filter(({ metadata }) => metadata.uid !== other?.metadata.uid);
   return found.length > 0 ? found : null;
 }
 
-/** The Job whose pod holds. One that was replaced before it came so far is not it. */
+/** The Job whose pod waits at its step. A Job that was replaced earlier is not this one. */
 async function holdingJob(cluster: Cluster, name: string): Promise<readonly [KubeObject, KubeObject] | null> {
   for (const job of (await jobsOf(cluster, name)) ?? []) {
     const pod = await holdingPod(cluster, job.metadata.name).catch(async (thrown: unknown) => {
@@ -93,7 +99,7 @@ async function wasLeftAlone(cluster: Cluster, name: string): Promise<true | null
   return events.some((event) => isOf(event) && event['reason'] === 'JobAlreadyActive') ? true : null;
 }
 
-/** When all of its Jobs are over. */
+/** Waits until all of its Jobs are over. */
 async function lastWord(cluster: Cluster, name: string): Promise<readonly [string, readonly KubeObject[]] | null> {
   const jobs = (await jobsOf(cluster, name)) ?? [];
   const words = jobs.flatMap((job) => trueConditions(job).filter(({ type }) => type === 'Complete' || type === 'Failed'));

@@ -12,7 +12,10 @@ export const EXAMPLES = join(ROOT, 'examples');
 /** The image that an example's manifest names. */
 export const imageOf = (trainer: string): string => `registry.example/holdfast-${trainer}:1`;
 
-/** The folder of an image with one executable of ours, without Node, and the example's trainer where its manifest looks for it. */
+/**
+ * Fills the folder of an image: our single executable, no Node, and the example's trainer at the
+ * path in its manifest.
+ */
 export async function fillExampleImage(folder: string, trainer: string): Promise<void> {
   for (const name of ['opt', 'app']) mkdirSync(join(folder, name), { recursive: true });
   fillBaseImage(folder, findFacility().unpacked('bin/busybox'));
@@ -20,17 +23,20 @@ export async function fillExampleImage(folder: string, trainer: string): Promise
   cpSync(join(EXAMPLES, trainer), join(folder, 'app', trainer), { recursive: true });
 }
 
-/** In a process of its own, which goes with this one: building says much that nobody needs. */
+/**
+ * Builds in a child process that ends with this one, because the build prints much that no test
+ * needs.
+ */
 async function buildExecutable(out: string): Promise<void> {
   const line = ['--pdeathsig', 'KILL', process.execPath, join(ROOT, 'tools/build-binary.ts'), out];
   const { code, stdout, stderr } = await runProcess('setpriv', line);
   if (code !== 0) throw new Error(`the executable cannot be built (exit code ${code}): ${stdout}${stderr}`);
 }
 
-/** The image of `examples/kubernetes`, as it is. */
+/** The image of `examples/kubernetes`, unchanged. */
 export const EXAMPLE_IMAGE = { name: imageOf('stdlib'), content: (folder: string) => fillExampleImage(folder, 'stdlib') };
 
-/** The image of the example, with the trainer that waits to be interrupted in the place of its own. */
+/** The example's image, with a trainer that waits to be interrupted in place of the example's. */
 export const HELD_IMAGE = {
   name: imageOf('stdlib'),
   async content(folder: string): Promise<void> {
@@ -39,26 +45,29 @@ export const HELD_IMAGE = {
   },
 };
 
-/** As a package's own program is installed, without the path of the machine's Python in it. */
+/** Adds a program of a Python package, without the path of the machine's Python in it. */
 export function addPythonProgram(folder: string, name: string, module: string): void {
   const path = join(folder, 'opt', name);
   writeFileSync(path, `#!/bin/sh\nexec python3 -m ${module} "$@"\n`);
   chmodSync(path, 0o755);
 }
 
-/** Applies the examples that users copy with the patch that is published beside them, and nothing else. */
+/** Applies the published examples with the published patch and no other change. */
 export async function applyExample(cluster: Cluster, overlay = ''): Promise<void> {
   await cluster.run([...cluster.kubectlCommand, 'apply', '-k', join(EXAMPLES, 'kubernetes', overlay)]);
 }
 
 interface NodePrograms {
-  /** The folder of a Python. */
+  /** The folder of a Python installation. */
   readonly python: string;
-  /** The folder of what is installed for it. */
+  /** The folder of its packages. */
   readonly packages?: string;
 }
 
-/** What the published patch expects of nodes: a Python that is not in `/usr`, and its packages, where it mounts them from. */
+/**
+ * Gives the nodes what the published patch mounts from them: a Python that is not in `/usr`, and
+ * its packages.
+ */
 export async function providePrograms(cluster: Cluster, { python, packages }: NodePrograms): Promise<void> {
   const trees = [
     ['python', python.startsWith('/usr') ? undefined : python],
@@ -71,17 +80,22 @@ export async function providePrograms(cluster: Cluster, { python, packages }: No
   }
 }
 
-/** All that the Jobs of a test need beside an image: a Python, and a volume with its claim. */
+/**
+ * Provides everything that the Jobs of a test need beside an image: a Python, and a volume with its
+ * claim.
+ */
 export async function provideForJobs(cluster: Cluster): Promise<void> {
   await providePrograms(cluster, { python: hostPython() });
   await provideRuns(cluster);
   await cluster.run([...cluster.kubectlCommand, 'apply', '-f', join(EXAMPLES, 'kubernetes/runs.yaml')]);
 }
 
-/** Where the volume lies on the machine. */
+/** The folder of the volume on the machine. */
 export const runsOf = (cluster: Cluster): string => join(cluster.shared, 'runs');
 
-/** A volume that all nodes share, as a provisioner would give it to the examples' claim, writable for the pods' group. */
+/**
+ * Makes a volume that all nodes share, bound to the examples' claim, writable for the pods' group.
+ */
 export async function provideRuns(cluster: Cluster): Promise<string> {
   const path = runsOf(cluster);
   mkdirSync(path);

@@ -9,10 +9,10 @@ import { JOBS, PODS, podsOf } from './objects.ts';
 import { tellingState } from './state.ts';
 import { FINALIZER, type Job, type TrainingJob, isSupervised, trainingJob } from './training-job.ts';
 
-/** What a supervised run has sealed when it holds: that happens behind the trainer. */
+/** The last save before the trainer waits. The supervisor seals it in the background. */
 const LAST_SAVE = 'run/step-400';
 
-/** Makes a Job, and takes it and its pods away again when all is done with it. */
+/** Makes a Job for `use`, and removes it and its pods afterwards. */
 export async function withJob<Value>(cluster: Cluster, wish: TrainingJob, use: (shared: string) => Promise<Value>): Promise<Value> {
   const { name } = wish;
   return withManifest(cluster, { name, manifest: trainingJob(wish), shared: sharedFolder(cluster, name) }, use);
@@ -21,11 +21,11 @@ export async function withJob<Value>(cluster: Cluster, wish: TrainingJob, use: (
 interface NamedJob {
   readonly name: string;
   readonly manifest: Job;
-  /** What `sharedFolder` gave for it. */
+  /** The folder from `sharedFolder`. */
   readonly shared: string;
 }
 
-/** The same with a Job that is there. */
+/** The same for an existing manifest of a Job. */
 export async function withManifest<Value>(
   cluster: Cluster,
   { name, manifest, shared }: NamedJob,
@@ -37,13 +37,13 @@ export async function withManifest<Value>(
     await tellingState(cluster, () => clearAway(cluster, name));
     return value;
   } catch (thrown) {
-    // What went wrong first is what is told.
+    // Report the first error.
     await clearAway(cluster, name).catch(() => {});
     throw thrown;
   }
 }
 
-/** The folder that a run's pods share with the test, which is not their user. */
+/** A folder that the pods of a run share with the test; pods and test are different users. */
 export function sharedFolder(cluster: Cluster, name: string): string {
   const shared = join(runsOf(cluster), name);
   mkdirSync(shared);
@@ -51,14 +51,14 @@ export function sharedFolder(cluster: Cluster, name: string): string {
   return shared;
 }
 
-/** Waits until the first pod of the Job holds at its step, with all saved that it was to save. */
+/** Waits until the Job's first pod waits at its step, with every earlier save sealed. */
 export async function whenHolding(cluster: Cluster, { name: job, manner }: TrainingJob, shared: string): Promise<HoldingRun> {
   const { metadata, spec } = await eventually(`a pod of ${job} that holds`, () => holdingPod(cluster, job));
   if (isSupervised(manner)) await eventually(`the last checkpoint of ${job}`, () => (existsSync(join(shared, LAST_SAVE)) ? true : null));
   return { cluster, job, pod: metadata.name, node: String(spec.nodeName), shared, manner };
 }
 
-/** Waits for the end of a pod; of one whose node is gone nobody tells how its container ended. */
+/** Waits for the end of a pod. If its node is gone, the end of its container stays unknown. */
 export function whenEnded({ cluster, pod }: HoldingRun, isContainerTold: boolean): Promise<KubeObject> {
   return eventually(`the end of ${pod}`, async () => {
     const found = await cluster.api.get(`${PODS}/${pod}`);
@@ -68,7 +68,7 @@ export function whenEnded({ cluster, pod }: HoldingRun, isContainerTold: boolean
   });
 }
 
-/** Waits for the last pods of a Job that goes by itself, letting go of them. */
+/** Waits until the Job has removed itself, and releases its last pods. */
 export async function whenGone(cluster: Cluster, job: string): Promise<void> {
   await eventually(`${job} to be gone by itself`, async () => {
     await letGoOfAll(cluster, job);
@@ -94,14 +94,14 @@ async function clearAway(cluster: Cluster, job: string): Promise<void> {
   await eventually(`the pods of ${job} to be gone`, async () => ((await letGoOfAll(cluster, job)) === 0 ? true : null));
 }
 
-/** How many there still were. */
+/** Releases all pods of a Job and returns how many there were. */
 export async function letGoOfAll(cluster: Cluster, job: string): Promise<number> {
   const pods = await podsOf(cluster, job);
   for (const { metadata } of pods) await letGo(cluster, metadata.name);
   return pods.length;
 }
 
-/** Takes our finalizer off; other ones are not ours to take. */
+/** Removes our finalizer. Finalizers of others stay. */
 async function letGo(cluster: Cluster, pod: string): Promise<void> {
   const finalizers = (await cluster.api.get(`${PODS}/${pod}`))?.metadata.finalizers ?? [];
   const index = finalizers.indexOf(FINALIZER);
@@ -111,6 +111,6 @@ async function letGo(cluster: Cluster, pod: string): Promise<void> {
     { op: 'test', path, value: FINALIZER },
     { op: 'remove', path },
   ];
-  // Refused when somebody was quicker: then it is tried again.
+  // The API refuses the write if another write came first: try again.
   await cluster.api.patch(`${PODS}/${pod}`, changes, 'json').catch(() => null);
 }

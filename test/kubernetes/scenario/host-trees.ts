@@ -10,7 +10,7 @@ interface HostTrees {
   readonly mounts: readonly unknown[];
 }
 
-/** Why no trainer can run in a pod here, or null: there is no cluster to be had, or no Python of the machine's for it. */
+/** Why no trainer can run in a pod here, or null. It needs a cluster and the machine's Python. */
 export function whyNoTrainers(): string | null {
   return whyNoCluster() ?? whyNoPython();
 }
@@ -22,12 +22,15 @@ export function whyNoPython(): string | null {
     : `the trainers in pods need the machine's python3 (Debian's package python3): ${error?.message ?? stderr.trim()}`;
 }
 
-/** The folder of the machine's Python, also where `python3` is a shim that looks for it. */
+/** The folder of the machine's Python, even if `python3` is a shim that looks for it. */
 export function hostPython(): string {
   return execFileSync('python3', ['-c', 'import sys; print(sys.base_prefix)'], { encoding: 'utf8' }).trim();
 }
 
-/** The machine's own programs, its Python and this repository, for pods to mount read-only: then an image needs next to nothing. */
+/**
+ * The machine's programs, its Python and this repository, for pods to mount read-only. The image
+ * then needs almost nothing.
+ */
 export function hostTrees(): HostTrees {
   const python = hostPython();
   const folders = [...new Set(['/usr', REPOSITORY, ...(python.startsWith('/usr') ? [] : [python])])];

@@ -16,19 +16,19 @@ const AT_ONCE = ['2', '3'];
 
 export interface IndexedOutcome {
   readonly job: KubeObject;
-  /** How the pods of each index ended, oldest first. */
+  /** The exit codes of each index's pods, the oldest pod first. */
   readonly exitCodes: readonly (readonly number[])[];
   readonly starts: readonly number[];
   readonly result: string;
 }
 
-/** The indexed Job that users copy, with folders that each run shares with the test. */
+/** The published indexed Job, with folders that each run shares with the test. */
 export function indexedJob(): Job {
   const example = patchedExample('indexed/stdlib.yaml') as Job;
   return { ...example, spec: lookedAt(example.spec, `${NAME}/$(JOB_COMPLETION_INDEX)`) };
 }
 
-/** One of its runs is interrupted, of the next no checkpoint is good, and the others are left alone. */
+/** Interrupts one of its runs, damages the checkpoints of another, and leaves the rest alone. */
 export async function indexedRuns(cluster: Cluster): Promise<IndexedOutcome> {
   const shared = sharedFolder(cluster, NAME);
   await prepareRuns(shared);
@@ -50,7 +50,10 @@ export async function indexedRuns(cluster: Cluster): Promise<IndexedOutcome> {
   return withManifest(cluster, { name: NAME, manifest: indexedJob(), shared }, use);
 }
 
-/** Index 0 has nothing yet, index 1 a checkpoint that was sealed and is not whole any more; those after them need not wait. */
+/**
+ * Index 0 has no checkpoint. Index 1 has a sealed checkpoint that is damaged. The runs of later
+ * indexes do not wait.
+ */
 async function prepareRuns(shared: string): Promise<void> {
   const checkpoint = join(shared, '1/run/step-5');
   for (const folder of [join(shared, '0'), checkpoint, ...AT_ONCE.map((index) => join(shared, index))])
@@ -60,7 +63,7 @@ async function prepareRuns(shared: string): Promise<void> {
   const { code, stderr } = await runCommand(['seal', '--accept=anything', checkpoint]);
   if (code !== 0) throw new Error(`not sealed: ${stderr}`);
   truncateSync(join(checkpoint, 'state'), 3);
-  // The pods' user is another one.
+  // The pods run as another user.
   execFileSync('chmod', ['-R', 'a+rwX', shared]);
 }
 

@@ -9,43 +9,49 @@ import { type Attempt, attemptsIn } from './attempt.ts';
 import { JOBS, podsOf, trueConditions } from './objects.ts';
 import type { Manner, TrainingJob } from './training-job.ts';
 
-/** What Kubernetes recorded about a run that was interrupted once, and what became of the run. */
+/** What Kubernetes recorded about a run that was interrupted once, and how the run ended. */
 export interface Outcome {
   readonly phase: string;
   readonly exitCode: number | null;
-  /** Of the container: `OOMKilled`, `Error`, `Completed`. */
+  /** The reason of the container's end: `OOMKilled`, `Error`, `Completed`. */
   readonly containerReason: string;
-  /** Of the pod: `Evicted`. */
+  /** The reason of the pod's end: `Evicted`. */
   readonly podReason: string | null;
-  /** Why it was disrupted, as the pod's condition says. */
+  /** The reason of the pod's condition `DisruptionTarget`. */
   readonly disruption: string | null;
   readonly message: string;
   readonly firstNode: string;
-  /** Where it went on; null when it never did. */
+  /** The node on which the run resumed; null when it never did. */
   readonly nextNode: string | null;
-  /** With which step it went on; null likewise. */
+  /** The step from which the run resumed; null when it never did. */
   readonly resumedWith: number | null;
-  /** The Job's last word: `Complete` or `Failed`. */
+  /** The Job's final condition: `Complete` or `Failed`. */
   readonly job: string;
   /** How many of its pods the Job counts as failures. */
   readonly failures: number;
-  /** Nothing of the Job was left in the end. */
+  /** Whether nothing of the Job is left at the end. */
   readonly isJobGone: boolean;
-  /** What the ledger says of the attempt that was interrupted; null where nobody keeps one. */
+  /** The ledger's records of the interrupted attempt; null without a ledger. */
   readonly ledger: Attempt | null;
-  /** What was said of the attempt that came to the end of the training, by the ledger and by the message of its container; null when there was none. */
+  /**
+   * The records of the attempt that finished the training: its ledger, and its container's
+   * termination message. Null when there was none.
+   */
   readonly last: { readonly ledger: Attempt | null; readonly message: string } | null;
-  /** The program that has started the trainer, as that saw it; null where nobody but the container did. */
+  /**
+   * The program that started the trainer, as the trainer saw it; null where the container started
+   * it directly.
+   */
   readonly supervisor: string | null;
-  /** What a finished run has written; null when the training was never finished. */
+  /** The result that a finished run has written; null when the training never finished. */
   readonly result: string | null;
 }
 
 export interface Place {
-  /** The nodes that it may go to. */
+  /** The label of the nodes that it may use. */
   readonly pool: string;
   readonly manner: Manner;
-  /** Called when it holds, before it is interrupted. */
+  /** Called when the run waits at its step, before the interruption. */
   readonly whenReady?: () => Promise<void>;
 }
 
@@ -53,7 +59,10 @@ export function jobFor({ name, jobSpec, podSpec, annotations, tmpLimit }: Cause,
   return { name: `${name}-${manner}`, manner, pool, jobSpec, podSpec, annotations, tmpLimit };
 }
 
-/** Starts a training Job, interrupts it once while it holds at its step, lets it go on, and tells how it ended. */
+/**
+ * Starts a training Job, interrupts it once while it waits at its step, lets it continue, and
+ * reports how it ended.
+ */
 export async function interruptedRun(cluster: Cluster, cause: Cause, { pool, manner, whenReady }: Place): Promise<Outcome> {
   const wish = jobFor(cause, manner, pool);
   return withJob(cluster, wish, async (shared) => {
@@ -70,7 +79,7 @@ export async function interruptedRun(cluster: Cluster, cause: Cause, { pool, man
   });
 }
 
-/** Waits for the end of the Job; tells what became of its first pod, and how it went on. */
+/** Waits for the end of the Job, and reports the end of its first pod and how the run resumed. */
 export async function wholeStory(
   { cluster, job, node, shared }: Omit<HoldingRun, 'pod' | 'manner'>,
   first: KubeObject,

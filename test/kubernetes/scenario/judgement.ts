@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { parseTerminationMessage } from '../../../src/domain/termination-message.ts';
+import { parseTerminationMessage } from '../../../src/domain/exit/termination-message.ts';
 import type { Cause } from './cause.ts';
 import { cgroupVersion } from '../cluster/cgroups.ts';
 import type { Attempt } from './attempt.ts';
@@ -7,18 +7,26 @@ import type { Outcome } from './interrupted-run.ts';
 import { LONG_GRACE_SECONDS } from './measured-grace.ts';
 import { type Form, GRACE_SECONDS, type Manner, STUBBORN_GRACE_SECONDS, isSupervised } from './training-job.ts';
 
-/** Far more than what is granted where nobody grants anything, and far less than what pods and nodes do. */
+/** Far longer than an end without grace takes, and far shorter than the grace of pods and nodes. */
 const LITTLE_SECONDS = 4;
-/** How a run ends that was interrupted and can go on. */
+/** The exit code of an interrupted run that can resume. */
 const INTERRUPTED = 143;
-/** Saved by the cadence, and where the trainer holds. */
+/** The last regular save, and the step at which the trainer waits. */
 const [SAVED_STEP, HELD_STEP] = [400, 410];
-/** With version 2 of control groups a kubelet has the kernel end a container as a whole (`memory.oom.group`), so nobody in it can tell. */
+/**
+ * With cgroup v2 the kubelet lets the kernel kill a container as a whole (`memory.oom.group`), so
+ * no process in it can report the end.
+ */
 const OUTLIVES_OOM = cgroupVersion() === 1;
-/** What the process runs that has started the trainer: the one executable of its image, or a Node from the tree that is mounted. */
+/**
+ * The program of the process that started the trainer: the image's single executable, or Node from
+ * the mounted tree.
+ */
 const PROGRAMS: Readonly<Record<Form, RegExp>> = { binary: /^\/opt\/holdfast$/, tree: /^\/opt\/tree\/.*\/node$/ };
 
-/** Waits for all also when one fails: what goes on would meet the next test. */
+/**
+ * Waits for all promises even if one fails. Work that is still running would disturb the next test.
+ */
 export async function settled<Values extends readonly Promise<unknown>[]>(
   ...all: Values
 ): Promise<{ -readonly [Index in keyof Values]: Awaited<Values[Index]> }> {
@@ -34,7 +42,10 @@ export function expectOutcome(cause: Cause, manner: Manner, outcome: Outcome, tw
   if (isSupervised(manner)) expectFinish(manner, outcome);
 }
 
-/** The attempt that came to the end of the training says so, in the ledger and in the message of its container, and was that supervisor's. */
+/**
+ * Expects that the attempt that finished the training reports it, in the ledger and in the
+ * container's message, and ran under this form of the supervisor.
+ */
 export function expectFinish(form: Form, { last, supervisor }: Outcome): void {
   if (last === null || last.ledger === null) throw new Error('there is no attempt that came to its end');
   const told = { exitCode: 0, end: 'finished' };
@@ -46,7 +57,10 @@ export function expectFinish(form: Form, { last, supervisor }: Outcome): void {
   expect(supervisor).toMatch(PROGRAMS[form]);
 }
 
-/** What is left on the pod tells the cause, and its Job counts it only where nothing on it says that it was interrupted. */
+/**
+ * Expects that the marks on the pod show the cause. The Job counts the pod only if no mark says
+ * that it was interrupted.
+ */
 function expectMarks(cause: Cause, { exitCode, phase, podReason, disruption, failures }: Outcome): void {
   const { marks } = cause;
   const wasKilled = exitCode !== 0 && exitCode !== INTERRUPTED;
@@ -59,16 +73,19 @@ function expectMarks(cause: Cause, { exitCode, phase, podReason, disruption, fai
 }
 
 /**
- * What a kubelet ends by itself, with a reason of its own, it calls failed at once, and sends that when the container has ended: a busy one before it sends with what
- * (the trace `node-critical-pod-exit-0` has pods that failed and then succeeded). A Job that looks between the two takes it for failed, with no exit code.
+ * The kubelet calls such a pod failed at once, with a reason of its own. A busy kubelet sends this
+ * before it sends the exit code (the trace `node-critical-pod-exit-0` has pods that failed and then
+ * succeeded). A Job that looks in between counts a failure without an exit code.
  */
 function mayBeCalledFailedFirst({ marks }: Cause): boolean {
   return marks.podReason !== null;
 }
 
 /**
- * The control that saves and leaves with 0. Whoever was killed is started again, and finishes; whoever left with 0 half-way only where the Job does
- * not count it. Where the pod has its whole grace, or what a node grants, it does leave with 0, unless its container was gone before that was reported.
+ * Judges the control that saves and exits with 0. A killed control is started again and finishes. A
+ * control that exited with 0 half-way is started again only if the Job does not count it. With the
+ * pod's whole grace, or the grace that a node grants, it exits with 0, unless its container was
+ * removed before its end was reported.
  */
 function expectControl(cause: Cause, bare: Outcome, twin: string): void {
   if (hasTimeToSave(cause) && isReported(bare)) expect(bare.exitCode).toBe(0);
@@ -78,12 +95,18 @@ function expectControl(cause: Cause, bare: Outcome, twin: string): void {
   if (cause.exitWithZero === 'complete') expect(bare.phase).toBe(bare.exitCode === 0 ? 'Succeeded' : 'Failed');
 }
 
-/** A kubelet that evicts may have removed the container before it has looked how that ended: then 137 and the message are the kubelet's own. */
+/**
+ * Whether the container's end was reported. An evicting kubelet may remove the container before it
+ * reads the exit code; 137 and the message are then the kubelet's own.
+ */
 function isReported({ containerReason }: Outcome): boolean {
   return containerReason !== 'ContainerStatusUnknown';
 }
 
-/** The control that traps nothing: as the first process of a container it does not even hear SIGTERM. It is killed, and loses what it had not saved. */
+/**
+ * Judges the control without a trap. As the container's first process it does not receive SIGTERM.
+ * It is killed and loses its unsaved work.
+ */
 function expectUntrapped(untrapped: Outcome, twin: string): void {
   expect(untrapped).toMatchObject({ phase: 'Failed', exitCode: 137, job: 'Complete', result: twin, resumedWith: SAVED_STEP + 1 });
 }
@@ -100,7 +123,7 @@ function expectSupervised(cause: Cause, supervised: Outcome, twin: string): void
   expectWords(cause, supervised, ledger);
 }
 
-/** Whoever was told to end knows how long it has, as far as that can be known from inside a pod. */
+/** A supervisor that got a notice knows how long it has, as far as a pod can know. */
 function expectBelief(cause: Cause, { notice, deadline, decision }: Attempt): void {
   if (cause.grace === 'none') expect({ notice, deadline, decision }).toEqual({ notice: null, deadline: null, decision: null });
   if (deadline === null) return;
@@ -109,7 +132,10 @@ function expectBelief(cause: Cause, { notice, deadline, decision }: Attempt): vo
   if (decision !== null) expect(decision.numbers.leftMs).toBeLessThanOrEqual(deadline.graceMs);
 }
 
-/** It goes on after the last good step: the one where it was interrupted if the last save was made, else the one of the cadence. */
+/**
+ * It goes on after the last good step: the one where it was interrupted if the last save was made,
+ * else the one of the cadence.
+ */
 function expectSaved({ resumedWith }: Outcome, { decision, flush, end }: Attempt): void {
   expect([SAVED_STEP + 1, HELD_STEP + 1]).toContain(resumedWith);
   if (flush?.outcome === 'made') expect(resumedWith).toBe(HELD_STEP + 1);
@@ -122,7 +148,7 @@ function hasTimeToSave({ grace }: Cause): boolean {
   return grace === 'pod' || grace === 'node';
 }
 
-/** Who has the time saves where it was interrupted, and that is what the next one goes on from. */
+/** A run with enough time saves the step of the interruption, and the next pod resumes from it. */
 function expectFlush({ resumedWith }: Outcome, { decision, flush, end }: Attempt): void {
   expect(decision).toMatchObject({ outcome: 'flush' });
   expect(flush).toMatchObject({ outcome: 'made', step: HELD_STEP });
@@ -130,7 +156,10 @@ function expectFlush({ resumedWith }: Outcome, { decision, flush, end }: Attempt
   expect(resumedWith).toBe(HELD_STEP + 1);
 }
 
-/** The exit code and the ledger tell the same end; who was killed from outside may have told less, and nothing else. */
+/**
+ * The exit code and the ledger must report the same end. A supervisor that was killed may have
+ * reported less, but nothing different.
+ */
 function expectWords(cause: Cause, outcome: Outcome, attempt: Attempt): void {
   const { exitCode, message } = outcome;
   const { notice, deadline, trainer, end } = attempt;
@@ -145,12 +174,18 @@ function expectWords(cause: Cause, outcome: Outcome, attempt: Attempt): void {
   if (message !== '' && isReported(outcome)) expectMessage(message, told, attempt);
 }
 
-/** Whoever ends with its own exit code has told all before, and so has one whose trainer alone was killed for its memory. */
+/**
+ * Whether the supervisor reported everything. It did if it ended with its own exit code, or if only
+ * its trainer was killed for memory.
+ */
 function hasLastWord({ grace }: Cause, { exitCode }: Outcome): boolean {
   return exitCode === INTERRUPTED || (grace === 'none' && exitCode !== null && OUTLIVES_OOM);
 }
 
-/** So does the termination message: the last one where there was an end, and at least the one that is left at the notice where there is any. */
+/**
+ * The termination message must agree too: the final one if there was an end, or the provisional one
+ * from the notice.
+ */
 function expectMessage(message: string, told: ReturnType<typeof endOf>, { attempt, flush, end }: Attempt): void {
   const parsed = parseTerminationMessage(message);
   if (!parsed.ok) throw new Error(`${parsed.reason}: ${message}`);
@@ -166,7 +201,7 @@ function endOf({ grace }: Cause): { readonly exitCode: number; readonly end: str
   return grace === 'none' ? { exitCode: 137, end: 'killed', cause: null } : { exitCode: 143, end: 'interrupted', cause: 'sigterm' };
 }
 
-/** Bounds that no busy machine breaks: what is granted is measured in another place. */
+/** Wide bounds that hold on any busy machine. Another test measures what a node really grants. */
 export function expectGrace(cause: Cause, seconds: number | null): void {
   if (cause.grace === 'none') expect(seconds).toBeNull();
   else if (cause.grace === 'short') expect(seconds).toBeLessThan(STUBBORN_GRACE_SECONDS);

@@ -14,12 +14,15 @@ import {
   whenUnderPressure,
 } from './objects.ts';
 
-/** What pods have when the machine is shut down, or its memory is short: less than they ask for, and enough to save. */
+/**
+ * The grace at a shutdown of the machine or when memory is short: less than the pods ask for, and
+ * enough for a save.
+ */
 export const GRANTED_SECONDS = 30;
-/** What a hard eviction leaves, which the supervisor knows by the line that it was told. */
+/** The grace of a hard eviction. The supervisor knows it from its setting for the eviction line. */
 const HARD_EVICTION_SECONDS = 2;
 
-/** What a node's kubelet or kernel does by itself. */
+/** Causes that a node's kubelet or kernel starts by itself. */
 export const KUBELET_CAUSES: readonly Cause[] = [
   {
     name: 'critical',
@@ -46,7 +49,7 @@ export const KUBELET_CAUSES: readonly Cause[] = [
     grace: 'node',
     forms: ['tree', 'binary'],
     otherControls: ['untrapped'],
-    // A pod cannot see what its node grants: who knows the node tells it.
+    // A pod cannot see its node's settings, so this annotation states them.
     annotations: { 'holdfast.dev/grace': `${GRANTED_SECONDS}s` },
     believesSeconds: GRANTED_SECONDS,
     async interrupt({ cluster, node }) {

@@ -1,4 +1,4 @@
-/** Places that one may have to himself for a while: whoever comes when all are taken waits. */
+/** Places for one test at a time. A test that finds all of them taken waits. */
 export class Lanes {
   readonly #free: number[];
   readonly #waiting: ((lane: number) => void)[] = [];

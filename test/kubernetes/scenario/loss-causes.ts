@@ -4,12 +4,12 @@ import { type Cause, type HoldingRun, disruptedBy, keepOff, nodeNamed, oncePlace
 import { JOBS, NODES, PODS, setTaints, taintsOf, whenNextPodIsPlaced } from './objects.ts';
 
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
-/** How long a pod stays bound to a node that is not heard of; by itself 300 s. */
+/** How long a pod stays bound to a node that does not report; the default is 300 s. */
 const SOON_GIVEN_UP = {
   tolerations: [{ key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 1 }],
 };
 
-/** The kubelet stops, its containers run on, and it comes back when its pods were given up. */
+/** The kubelet stops, its containers continue, and it returns after its pods have been given up. */
 export const GIVEN_UP: Cause = {
   name: 'given-up',
   title: 'the kubelet is away until its pods are given up, and comes back',
@@ -29,7 +29,7 @@ export const GIVEN_UP: Cause = {
   relieve: oncePlaced,
 };
 
-/** What becomes of the pods when their node is not heard of any more, or is not to be one any more. */
+/** Causes in which a node stops reporting or is removed. */
 export const LOSS_CAUSES: readonly Cause[] = [
   {
     name: 'lost',
@@ -80,7 +80,10 @@ async function whenGivenUp({ cluster, pod }: HoldingRun): Promise<void> {
   await eventually(`${pod} to be given up`, async () => (await cluster.api.get(`${PODS}/${pod}`))?.metadata.deletionTimestamp ?? null);
 }
 
-/** Until somebody says that nothing runs there any more, or the node is back, its Job waits for the end of a pod that nobody can tell. */
+/**
+ * The Job waits for the unknown end of the pod, until the node returns or a person marks it as out
+ * of service.
+ */
 async function whenWaitedFor({ cluster, job }: HoldingRun): Promise<void> {
   await eventually(`the Job ${job} to wait for its lost pod`, async () => {
     const status = (await cluster.api.get(`${JOBS}/${job}`))?.status;

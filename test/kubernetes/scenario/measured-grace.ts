@@ -6,10 +6,15 @@ import { whenEnded, whenHolding, withJob } from './held-run.ts';
 import { type Place, jobFor } from './interrupted-run.ts';
 import { JOBS } from './objects.ts';
 
-/** What a pod asks for where its node decides: far more than that grants, so that it is seen whose word it was. */
+/**
+ * The pod's own grace if its node decides: far more than the node grants, so that the result shows
+ * which of the two counted.
+ */
 export const LONG_GRACE_SECONDS = 60;
 
-/** The seconds that a trainer really has from SIGTERM to SIGKILL, by its own measure; null when it is never told. */
+/**
+ * Measures the seconds that a trainer has from SIGTERM to SIGKILL; null when it gets no SIGTERM.
+ */
 export async function measuredGrace(cluster: Cluster, cause: Cause, { pool, whenReady }: Omit<Place, 'manner'>): Promise<number | null> {
   const asked = cause.grace === 'node' ? { terminationGracePeriodSeconds: LONG_GRACE_SECONDS } : {};
   const wish = { ...jobFor(cause, 'stubborn', pool), podSpec: { ...cause.podSpec, ...asked } };
@@ -19,7 +24,7 @@ export async function measuredGrace(cluster: Cluster, cause: Cause, { pool, when
     await cause.interrupt(run);
     await whenEnded(run, !cause.exitCodes.includes(null));
     const seconds = secondsIn(join(shared, 'grace'));
-    // Its Job is of no more use: it fails, or ends with the next pod, whichever comes first.
+    // This Job is no longer needed. It fails or ends with the next pod, whichever comes first.
     writeFileSync(join(shared, 'go'), '');
     if ((await cluster.api.get(`${JOBS}/${run.job}`)) !== null)
       await cluster.api.patch(`${JOBS}/${run.job}`, { spec: { activeDeadlineSeconds: 1 } });

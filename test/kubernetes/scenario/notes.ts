@@ -18,28 +18,31 @@ export const PAGE = join(ROOT, 'docs/kubernetes-notes.md');
 
 export interface Recorded extends RowKey {
   readonly outcome: Outcome;
-  /** With the numbers of a run that was never interrupted. */
+  /** Whether the run ended with the numbers of an uninterrupted run. */
   readonly isFinished: boolean;
-  /** The seconds from SIGTERM to SIGKILL; null when there was no SIGTERM, absent when there was neither. */
+  /**
+   * The seconds from SIGTERM to SIGKILL; null when there was no SIGTERM, absent when no test
+   * measured it.
+   */
   readonly grace?: number | null | undefined;
 }
 
 export interface RecordedOn {
   readonly version: string;
-  /** As a node tells it: `containerd://1.6.20`. */
+  /** As a node reports it: `containerd://1.6.20`. */
   readonly runtime: string;
   readonly cgroups: number;
 }
 
-/** What a cluster's recordings come from. */
+/** The versions of the cluster that made the recordings. */
 export async function recordedOn(cluster: Cluster): Promise<RecordedOn> {
   const [first] = await cluster.api.list('/api/v1/nodes');
   return { version: cluster.version, runtime: String(first?.status?.nodeInfo.containerRuntimeVersion), cgroups: cgroupVersion() };
 }
 
 /**
- * Puts what was seen in place of what stood between the page's marks of that name and version of control groups, when it is asked for. What was recorded
- * are the rows whose tests have passed: where one is missing nothing is written, and it is said.
+ * If asked to, replaces the table between the page's marks of this name and cgroup version. Only
+ * rows whose tests passed count. If a row is missing, nothing is written, and a message says so.
  */
 export async function writeNotesWhenAsked(name: TableName, recorded: readonly Recorded[], cluster: Cluster): Promise<void> {
   if (process.env['HOLDFAST_WRITE_NOTES'] !== '1') return;
@@ -53,7 +56,7 @@ export async function writeNotesWhenAsked(name: TableName, recorded: readonly Re
   writeFileSync(PAGE, pageWith(readFileSync(PAGE, 'utf8'), markOf(name, on.cgroups), notesTable(rows, on, new Date())));
 }
 
-/** All rows of a table, as they were recorded in whichever order, and those that were not. */
+/** Puts recorded rows into the table's order, and lists the rows that are missing. */
 export function inOrder(
   name: TableName,
   recorded: readonly Recorded[],
@@ -72,7 +75,7 @@ export function pageWith(page: string, mark: string, table: string): string {
   return `${page.slice(0, begin)}\n\n${table}\n\n${page.slice(end)}`;
 }
 
-/** What stands between the marks; empty where nothing was recorded yet. */
+/** The text between the marks; empty before the first recording. */
 export function tableOn(page: string, mark: string): string {
   return page.slice(...placeOf(page, mark)).trim();
 }
@@ -84,7 +87,7 @@ function placeOf(page: string, mark: string): readonly [begin: number, end: numb
   return [begin + BEGIN.length, end];
 }
 
-/** What a row of a table says, as people read it. */
+/** The cells of a table row, as people read them. */
 export interface WrittenRow {
   readonly cause: string;
   readonly trainer: string;
@@ -105,7 +108,7 @@ export function rowsIn(table: string): readonly WrittenRow[] {
   });
 }
 
-/** Which cause and trainer the rows of a table are about. */
+/** The cause and the trainer of each row. */
 export function keysIn(table: string): readonly string[] {
   return rowsIn(table).map(({ cause, trainer }) => `${cause}: ${trainer}`);
 }
@@ -118,7 +121,7 @@ export function notesTable(recorded: readonly Recorded[], { version, runtime, cg
   return [
     `Kubernetes ${version}, ${runtime.replace('://', ' ')}, cgroup v${cgroups}, on ${when.toISOString().slice(0, 10)}:`,
     '',
-    '| cause | seconds | trainer | believed | exit code | the pod | what else the pod says | the Job | the training |',
+    '| cause | seconds | trainer | believed | exit code | the pod | what else the pod reports | the Job | the training |',
     '|---|---:|---|---:|---:|---|---|---|---|',
     ...recorded.map(row),
   ].join('\n');
@@ -143,7 +146,7 @@ function row({ cause, manner, outcome, isFinished, grace }: Recorded): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** How long a supervised run believed that it had after SIGTERM, by its own ledger. */
+/** How many seconds a supervised run expected after SIGTERM, by its own ledger. */
 function believedCell(manner: Manner, { ledger, exitCode }: Outcome): string {
   if (!isSupervised(manner) || exitCode === null) return '';
   const deadline = ledger?.deadline ?? null;
@@ -161,5 +164,5 @@ function jobCell({ job, failures, isJobGone }: Outcome): string {
 
 function trainingCell({ nextNode, resumedWith }: Outcome, isFinished: boolean): string {
   if (!isFinished) return '**never finished**';
-  return `finished, equal to its twin; ${nextNode === null ? 'was not interrupted' : `went on with step ${resumedWith}`}`;
+  return `finished, equal to its twin; ${nextNode === null ? 'was not interrupted' : `resumed at step ${resumedWith}`}`;
 }

@@ -38,15 +38,21 @@ export async function setTaints(cluster: Cluster, node: string, taints: readonly
 }
 
 type Pressure = 'disk' | 'memory';
-/** Free on a disk that is under pressure by the thresholds of these tests, also when the kubelet has removed the images that nobody uses. */
+/**
+ * Free bytes on a disk that is under pressure by the thresholds of these tests, also after the
+ * kubelet has removed unused images.
+ */
 export const NEARLY_FULL_MIB = 100;
 
-/** Waits until a node is kept free for its pressure: whoever waits for its end alone may look before it was told. */
+/**
+ * Waits until the node carries the taint of its pressure. Waiting for the end of the pressure alone
+ * could look before the kubelet has reported it.
+ */
 export async function whenUnderPressure(cluster: Cluster, node: string, kind: Pressure): Promise<void> {
   await eventually(`the ${kind} pressure of ${node}`, async () => ((await isUnderPressure(cluster, node, kind)) ? true : null));
 }
 
-/** Waits until it no longer is. */
+/** Waits until the node no longer carries it. */
 export async function whenPressureIsOver(cluster: Cluster, node: string, kind: Pressure): Promise<void> {
   await eventually(`the end of the ${kind} pressure of ${node}`, async () => ((await isUnderPressure(cluster, node, kind)) ? null : true));
 }
@@ -55,7 +61,7 @@ async function isUnderPressure(cluster: Cluster, node: string, kind: Pressure): 
   return (await taintsOf(cluster, node)).some(({ key }) => key === `node.kubernetes.io/${kind}-pressure`);
 }
 
-/** Where the next pod is to go elsewhere: waits until it has a place, or the Job wants none any more. */
+/** Waits until the Job's next pod has a place on another node, or the Job wants no more pods. */
 export async function whenNextPodIsPlaced(cluster: Cluster, job: string, notOn: string): Promise<void> {
   await eventually(`the next pod of ${job}, or its end`, async () => {
     const found = await cluster.api.get(`${JOBS}/${job}`);
@@ -66,12 +72,12 @@ export async function whenNextPodIsPlaced(cluster: Cluster, job: string, notOn: 
   });
 }
 
-/** Waits until a node says that it is not ready, as one that is being shut down does. */
+/** Waits until a node reports that it is not ready, as during a shutdown. */
 export async function whenNodeIsNotReady(cluster: Cluster, node: string): Promise<void> {
   await eventually(`node ${node} not to be ready`, async () => ((await isNodeReady(cluster, node)) ? null : true));
 }
 
-/** Waits until it is, and takes pods. */
+/** Waits until a node is ready and accepts pods. */
 export async function whenNodeIsReady(cluster: Cluster, node: string): Promise<void> {
   await eventually(`node ${node} to be ready again`, async () => {
     const isHeldBack = (await taintsOf(cluster, node)).some(({ key }) => key === 'node.kubernetes.io/not-ready');

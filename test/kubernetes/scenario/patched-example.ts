@@ -6,13 +6,13 @@ import { tempFolder } from '../../support/temp-folder.ts';
 import { findFacility } from '../cluster/facility.ts';
 import { FINALIZER, type Job, MANIFESTS, inFolder } from './training-job.ts';
 
-/** As much of a CronJob as is changed here. */
+/** The fields of a CronJob that the tests change. */
 export interface CronJob {
   readonly metadata: object;
   readonly spec: Readonly<Record<string, unknown>> & { readonly jobTemplate: Pick<Job, 'spec'> };
 }
 
-/** A file of the examples with the patch that is published beside them, and nothing else: what `kubectl apply -k` would make of both. */
+/** A published example with its published patch: the result of `kubectl apply -k`, nothing else. */
 export function patchedExample(file: string): unknown {
   using folder = tempFolder();
   const placeOf = (path: string): string => relative(folder.path, join(MANIFESTS, path));
@@ -27,7 +27,10 @@ export function patchedExample(file: string): unknown {
   return parse(execFileSync(findFacility().program('kubectl'), line, { encoding: 'utf8' }));
 }
 
-/** A Job's spec with a run in that folder of the volume, whose pods stay until they were looked at. */
+/**
+ * A Job's spec with its run in that folder of the volume. Its pods stay until the test has read
+ * them.
+ */
 export function lookedAt({ template, ...spec }: Job['spec'], folder: string): Job['spec'] {
   const [container] = template.spec.containers;
   return {

@@ -4,7 +4,7 @@ import { trueConditions } from './objects.ts';
 
 const KINDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const NAME = 'pytorchjobs.kubeflow.org';
-/** What an operator passes on to others as it is. */
+/** A field that an operator passes on unchanged. */
 const ANYTHING = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 const REPLICAS = {
   type: 'object',
@@ -26,7 +26,10 @@ const SPEC = {
   },
 };
 
-/** Has the API server know the kind, by a description of our own of what users write: nobody acts on its objects. */
+/**
+ * Registers the kind with the API server, from our own description of its fields. No controller
+ * acts on its objects.
+ */
 export async function definePyTorchJobs(cluster: Cluster): Promise<void> {
   const schema = { openAPIV3Schema: { type: 'object', required: ['spec'], properties: { spec: SPEC, status: ANYTHING } } };
   await cluster.api.create(KINDS, {
@@ -44,6 +47,6 @@ export async function definePyTorchJobs(cluster: Cluster): Promise<void> {
     const isServed = trueConditions(await cluster.api.get(`${KINDS}/${NAME}`)).some(({ type }) => type === 'Established');
     return isServed ? true : null;
   });
-  // It is served a moment after it is said to be.
+  // The server serves the new kind a moment after it says so.
   await eventually('PyTorchJobs to be served', () => cluster.api.text('/apis/kubeflow.org/v1/namespaces/default/pytorchjobs'));
 }

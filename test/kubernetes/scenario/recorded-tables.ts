@@ -4,12 +4,12 @@ import { KUBELET_CAUSES } from './kubelet-causes.ts';
 import { GIVEN_UP, LOSS_CAUSES } from './loss-causes.ts';
 import type { Manner } from './training-job.ts';
 
-/** What is done to a run on nodes that stay. */
+/** Interruptions of a run on nodes that stay. */
 export const CAUSES: readonly Cause[] = [...API_CAUSES, ...KUBELET_CAUSES];
 export const REJECTED = 'its pod comes to a node under disk pressure (rejected)';
 export const AWAY = 'the kubelet is away for a while, and comes back in time';
 
-/** Which cause came to which trainer. */
+/** The cause and the trainer of a row. */
 export interface RowKey {
   readonly cause: string;
   readonly manner: Manner;
@@ -17,7 +17,7 @@ export interface RowKey {
 
 export type TableName = 'causes' | 'node loss';
 
-/** The tables of the page that the tests write, each with all of its rows in their order. */
+/** The tables of the page that the tests write, with their rows in order. */
 export const TABLES: Readonly<Record<TableName, readonly RowKey[]>> = {
   causes: [...CAUSES.flatMap((cause) => rowsOf(cause.title, mannersOf(cause))), ...rowsOf(REJECTED, ['bare', 'binary'])],
   'node loss': [
@@ -26,7 +26,7 @@ export const TABLES: Readonly<Record<TableName, readonly RowKey[]>> = {
   ],
 };
 
-/** In the order of the table: the controls first. */
+/** The trainers of a cause in the order of the table, controls first. */
 function mannersOf({ forms, otherControls = [] }: Cause): readonly Manner[] {
   return ['bare', ...otherControls, ...forms];
 }

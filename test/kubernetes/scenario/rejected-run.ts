@@ -9,14 +9,17 @@ import { type Outcome, type Place, wholeStory } from './interrupted-run.ts';
 import { NEARLY_FULL_MIB, NODES, cordon, podsOf, whenPressureIsOver, whenUnderPressure } from './objects.ts';
 import { POOL, type TrainingJob } from './training-job.ts';
 
-/** As a pod of a DaemonSet has it; others come to such a node when they were bound a moment before the pressure. */
+/**
+ * A toleration like a DaemonSet's. Other pods reach such a node if they are bound a moment before
+ * the pressure.
+ */
 const TOLERATIONS = [{ key: 'node.kubernetes.io/disk-pressure', operator: 'Exists', effect: 'NoSchedule' }];
 
 export function rejectedJob({ pool, manner }: Place): TrainingJob {
   return { name: `rejected-${manner}`, manner, pool, podSpec: { tolerations: TOLERATIONS } };
 }
 
-/** A Job's pod comes to a node that is under disk pressure, which refuses it; then the pressure ends. */
+/** Binds a Job's pod to a node under disk pressure, which rejects it; then ends the pressure. */
 export async function rejectedRun(cluster: Cluster, place: Place): Promise<Outcome> {
   const nodes = await cluster.api.list(`${NODES}?labelSelector=${POOL}=${place.pool}`);
   const [full = '', ...others] = nodes.map(({ metadata }) => metadata.name);

@@ -7,7 +7,10 @@ const EVENTS = '/api/v1/namespaces/default/events';
 const LAST_EVENTS = 60;
 const LAST_LINES = 15;
 
-/** Does it, and when that fails, fails with all that the cluster says at that moment: nobody can look at it later. */
+/**
+ * Runs the work. An error carries the cluster's state at that moment, because the cluster is gone
+ * later.
+ */
 export async function tellingState<Value>(cluster: Cluster, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();

@@ -15,14 +15,17 @@ const pool = 'any';
 const POD = 'spec.template.spec';
 const CONTAINER = `${POD}.containers.0`;
 
-/** Which Job of several it is: a name, nodes and a folder of the volume. The finalizer keeps what is left of its pods until the test has looked at it. */
+/**
+ * The fields in which each Job differs: name, nodes and folder of the volume. The finalizer keeps
+ * its pods until the test has read them.
+ */
 const OWN = ['metadata.name', 'spec.template.metadata.finalizers', `${POD}.nodeSelector`, `${CONTAINER}.command.2`];
-/** The installation that is mounted, where it is not the one executable of the image. */
+/** The extra fields of a mounted installation. */
 const OF_FORM: Readonly<Record<Form, readonly string[]>> = {
   binary: [],
   tree: [`${CONTAINER}.command.0`, `${CONTAINER}.volumeMounts.7`, `${POD}.volumes.7`],
 };
-/** What a cause needs to come about. */
+/** The extra fields that a cause needs. */
 const OF_CAUSE: Readonly<Record<string, readonly string[]>> = {
   shutdown: ['spec.template.metadata.annotations'],
   'size-limit': [`${POD}.volumes.3.emptyDir.sizeLimit`],
@@ -39,7 +42,7 @@ const WISHES = [
   ['none', 'binary', { name: 'away-binary', manner: 'binary', pool } satisfies TrainingJob] as const,
 ];
 
-/** The paths of all that one of them has and the other has not, or has otherwise. */
+/** The paths of all values that differ, or that only one of the two has. */
 function differences(one: unknown, other: unknown, path = ''): readonly string[] {
   if (!isNested(one) || !isNested(other)) return Object.is(one, other) ? [] : [path];
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
@@ -50,14 +53,14 @@ function isNested(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** What is added to none differs as a whole. */
+/** A value that is added where the example has none differs as a whole. */
 function withMetadata({ spec, ...example }: Pick<Job, 'spec'>): unknown {
   return { ...example, spec: { ...spec, template: { metadata: {}, ...spec.template } } };
 }
 
 describe.skipIf(reason !== null)(`a Job of these tests${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   it.each(WISHES)(
-    'for the cause %s under `holdfast run` (%s) is the one that `kubectl apply -k examples/kubernetes` makes, but for what is listed',
+    'for the cause %s under `holdfast run` (%s) is the output of `kubectl apply -k examples/kubernetes`, except for the listed changes',
     (cause, form, wish) => {
       expect(differences(withMetadata(exampleJob()), trainingJob(wish)).toSorted()).toEqual(
         [...OWN, ...OF_FORM[form], ...(OF_CAUSE[cause] ?? [])].toSorted(),
@@ -69,7 +72,7 @@ describe.skipIf(reason !== null)(`a Job of these tests${reason === null ? '' : `
     ['Forbid', []],
     ['Replace', ['spec.concurrencyPolicy']],
   ] satisfies (readonly [Policy, readonly string[]])[])(
-    'as a CronJob that is told %s is the one that is published, with the patch, but for what is listed',
+    'as a CronJob with %s is the published one with the patch, except for the listed changes',
     (policy, ofPolicy) => {
       const { spec, ...example } = patchedExample('cronjob/stdlib.yaml') as CronJob;
       const copied = { ...example, spec: { ...spec, jobTemplate: withMetadata(spec.jobTemplate) } };
@@ -80,14 +83,14 @@ describe.skipIf(reason !== null)(`a Job of these tests${reason === null ? '' : `
     },
   );
 
-  it('as an indexed Job is the one that is published, with the patch, but for what is listed', () => {
+  it('as an indexed Job is the published one with the patch, except for the listed changes', () => {
     const copied = withMetadata(patchedExample('indexed/stdlib.yaml') as Job);
     expect(differences(copied, indexedJob()).toSorted()).toEqual(
       ['spec.template.metadata.finalizers', `${CONTAINER}.command.2`].toSorted(),
     );
   });
 
-  it('has its trainer called by a bare control as by the example, with who it is and where it waits', () => {
+  it('has the same trainer command in the bare control as in the example, with its name and its waiting place', () => {
     const [{ command }] = exampleJob().spec.template.spec.containers;
     const [{ command: bare }] = trainingJob({ name: 'a', manner: 'bare', pool }).spec.template.spec.containers;
     expect(bare).toEqual([...command.slice(command.indexOf('--') + 1), 'bare', '/runs/a']);

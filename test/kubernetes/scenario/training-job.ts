@@ -6,29 +6,35 @@ import { findFacility } from '../cluster/facility.ts';
 
 /** One executable in an image without Node, or the repository mounted into the pod. */
 export type Form = 'binary' | 'tree';
-/** `bare` traps SIGTERM, saves and exits with 0, as people write it; `untrapped` does nothing about it, as others write it. */
+/**
+ * `bare` traps SIGTERM, saves and exits with 0, as many trainers do. `untrapped` has no handler for
+ * it.
+ */
 export type Control = 'bare' | 'untrapped';
-/** The forms are the same trainer under `holdfast run`; `stubborn` stays until it is killed, and measures how long that takes. */
+/**
+ * A form runs the trainer under `holdfast run`. `stubborn` ignores SIGTERM until it is killed, and
+ * measures how long that takes.
+ */
 export type Manner = Form | Control | 'stubborn';
 
-/** Keeps a pod that has ended until the test has looked at it. */
+/** Keeps an ended pod until the test has read it. */
 export const FINALIZER = 'holdfast.test/looked-at';
-/** The label of the nodes that some runs have for themselves. */
+/** The label of nodes that are reserved for some runs. */
 export const POOL = 'holdfast.test/pool';
 export const TRAINER = join(ROOT, 'test/kubernetes/trainers/train.py');
-/** A node whose kubelet is told so has one of these pods at a time. */
+/** A kubelet with this setting runs one pod at a time. */
 export const ONE_POD = { maxPods: 1 };
 
-/** As the example has it, and tells the supervisor. */
+/** The grace of the example, which it also passes to the supervisor. */
 export const GRACE_SECONDS = 120;
-/** Of those that are killed when it is over, which is waited for. */
+/** The grace of pods that the test lets run until they are killed. */
 export const STUBBORN_GRACE_SECONDS = 12;
 const UNTRAPPED_GRACE_SECONDS = 2;
 const REPOSITORY = ROOT.replace(/\/$/, '');
 export const MANIFESTS = join(ROOT, 'examples/kubernetes');
 const TREE = '/opt/tree';
 
-/** As much of a Job as is changed here. */
+/** The fields of a Job that the tests change. */
 export interface Job {
   readonly metadata: object;
   readonly spec: Readonly<Record<string, unknown>> & {
@@ -44,19 +50,19 @@ export interface Job {
 export interface TrainingJob {
   readonly name: string;
   readonly manner: Manner;
-  /** Whose nodes it may run on. */
+  /** The label of the nodes that it may use. */
   readonly pool: string;
-  /** More fields of the Job, and of its pods. */
+  /** More fields for the Job and its pods. */
   readonly jobSpec?: Readonly<Record<string, unknown>> | undefined;
   readonly podSpec?: Readonly<Record<string, unknown>> | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
-  /** The most that its emptyDir at /tmp may hold. */
+  /** The size limit of its emptyDir at /tmp. */
   readonly tmpLimit?: string | undefined;
 }
 
 let kustomized: Job | null = null;
 
-/** The Job that users copy, with the patch that is published beside it. */
+/** The published Job with its published patch. */
 export function exampleJob(): Job {
   kustomized ??= parseAllDocuments(execFileSync(findFacility().program('kubectl'), ['kustomize', MANIFESTS], { encoding: 'utf8' }))
     .map((document) => document.toJS() as Job & { readonly kind: string })
@@ -64,7 +70,10 @@ export function exampleJob(): Job {
   return kustomized;
 }
 
-/** The example's Job, for a run of its own on nodes of its own; without a supervisor its command and grace are others. */
+/**
+ * The example's Job with a run and nodes of its own. Without a supervisor, its command and its
+ * grace differ.
+ */
 export function trainingJob({ name, manner, pool, jobSpec, podSpec, annotations, tmpLimit }: TrainingJob): Job {
   const job = exampleJob();
   const { template } = job.spec;
@@ -109,12 +118,12 @@ function supervised([program = '', ...words]: readonly string[], folder: string,
   return [form === 'tree' ? `${TREE}/bin/holdfast` : program, ...inFolder(words, folder)];
 }
 
-/** The same command, with its run in that folder of the volume. */
+/** The same command with its run in that folder of the volume. */
 export function inFolder(command: readonly string[], folder: string): readonly string[] {
   return command.map((word) => (word.startsWith('--dir=') ? `--dir=/runs/${folder}/run` : word));
 }
 
-/** How the example has its trainer called, without a supervisor. */
+/** The example's command for the trainer, without the supervisor. */
 export function trainerCommand(): readonly string[] {
   const [{ command }] = exampleJob().spec.template.spec.containers;
   return command.slice(command.indexOf('--') + 1);

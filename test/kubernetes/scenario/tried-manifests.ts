@@ -30,14 +30,17 @@ export function manifestsIn(path: string): readonly Manifest[] {
   return parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS() as Manifest);
 }
 
-/** Has the server look at it as if it were to be made, where every field that it does not know is an error. */
+/** Asks the server to check the object without creating it. An unknown field is an error. */
 export async function tryManifest(cluster: Cluster, manifest: Manifest): Promise<void> {
   const path = PATHS[manifest.kind];
   if (path === undefined) throw new Error(`it is not known where a ${manifest.kind} is made`);
   await cluster.api.create(`${path}?${TRIED}`, manifest);
 }
 
-/** And each of the pods that it describes, which the server does not look into itself where the kind is not its own. Gives how many there were. */
+/**
+ * Checks each pod that the object describes, because the server does not check pods inside custom
+ * kinds. Returns how many there were.
+ */
 export async function tryPods(cluster: Cluster, { metadata, spec }: Manifest): Promise<number> {
   const replicas = Object.values(spec.pytorchReplicaSpecs ?? {}).map(({ template }) => template);
   const templates = [spec.template, spec.jobTemplate?.spec.template, ...replicas].filter((template) => template !== undefined);

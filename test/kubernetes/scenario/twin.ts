@@ -5,7 +5,7 @@ import { tempFolder } from '../../support/temp-folder.ts';
 import { EXAMPLES } from './example.ts';
 import { TRAINER, trainerCommand } from './training-job.ts';
 
-/** The numbers of the same training, called as in the example, when nobody interrupts it. */
+/** The result of the same training without an interruption. */
 export async function uninterrupted(): Promise<string> {
   using folder = tempFolder();
   const shared = join(folder.path, 'shared');

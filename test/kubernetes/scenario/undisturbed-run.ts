@@ -8,7 +8,10 @@ import { whenEnded, whenHolding, withJob } from './held-run.ts';
 import { type Outcome, type Place, wholeStory } from './interrupted-run.ts';
 import { taintsOf } from './objects.ts';
 
-/** The kubelet of a run's node is not heard of for a while, shorter than the pod may stay bound to such a node, and comes back. */
+/**
+ * Stops the kubelet of a run's node for less time than the pod may stay bound to a silent node,
+ * then starts it again.
+ */
 export async function undisturbedRun(cluster: Cluster, { pool, manner }: Place): Promise<Outcome> {
   const wish = { name: `away-${manner}`, manner, pool };
   return withJob(cluster, wish, async (shared) => {
@@ -22,7 +25,7 @@ export async function undisturbedRun(cluster: Cluster, { pool, manner }: Place):
     kubelet.startKubelet();
     writeFileSync(join(shared, 'go'), '');
     const ended = await whenEnded(run, true);
-    // Whoever tolerates little must not meet what is left of its absence.
+    // The next pod must not meet taints that are left from the kubelet's absence.
     await whenReady(cluster.api, kubelet);
     return { ...(await wholeStory(run, ended)), isJobGone: false };
   });

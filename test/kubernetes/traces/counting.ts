@@ -9,7 +9,10 @@ import { storedTrace } from './store.ts';
 const PAGE = join(ROOT, 'docs/kubernetes-notes.md');
 const TRACES = '../test/kubernetes/traces/recorded';
 
-/** A scenario, which of its Jobs, where it has two, and which pod is the next one of that Job, where it is not the one after those of the Jobs. */
+/**
+ * A scenario; the number of its Job if it has two; the number of the Job's next pod if that does
+ * not follow directly.
+ */
 type Seen = readonly [scenario: string, job?: number, next?: number];
 
 interface Row {
@@ -19,7 +22,7 @@ interface Row {
   readonly policy: Seen;
 }
 
-/** Every way in which a pod comes to its end, each with what shows it. */
+/** Every way in which a pod can end, each with the traces that show it. */
 export const ROWS: readonly Row[] = [
   { pod: 'is deleted', exitsWith: '0, a while later', plain: ['job-delete-exit-0'], policy: ['job-delete-exit-0-policy'] },
   { pod: 'is deleted', exitsWith: '0, at once', plain: ['job-delete-exit-0-at-once'], policy: ['job-delete-exit-0-at-once-policy'] },
@@ -113,7 +116,7 @@ export const ROWS: readonly Row[] = [
     policy: ['node-ephemeral-storage'],
   },
   { pod: 'is refused by the kubelet', exitsWith: 'nothing: it never runs', plain: ['node-rejects-no-policy'], policy: ['node-rejects'] },
-  { pod: 'takes too much memory', exitsWith: '137', plain: ['job-oom-no-policy'], policy: ['job-oom'] },
+  { pod: 'uses too much memory', exitsWith: '137', plain: ['job-oom-no-policy'], policy: ['job-oom'] },
   { pod: 'fails by itself', exitsWith: '1', plain: ['job-crash-no-limit-left'], policy: ['job-crash-policy'] },
   { pod: 'is on a node that loses its power', exitsWith: 'nothing', plain: ['node-power-lost-no-policy'], policy: ['node-power-lost'] },
   {
@@ -135,8 +138,8 @@ export const ROWS: readonly Row[] = [
     plain: ['node-deleted-exit-7'],
     policy: ['node-deleted-exit-7', 2],
   },
-  { pod: 'is of a Job that is suspended', exitsWith: '0', plain: ['job-suspend'], policy: ['job-suspend-exit-0-policy'] },
-  { pod: 'is of a Job that is suspended', exitsWith: '7', plain: ['job-suspend-exit-7'], policy: ['job-suspend-exit-7-policy'] },
+  { pod: 'belongs to a Job that is suspended', exitsWith: '0', plain: ['job-suspend'], policy: ['job-suspend-exit-0-policy'] },
+  { pod: 'belongs to a Job that is suspended', exitsWith: '7', plain: ['job-suspend-exit-7'], policy: ['job-suspend-exit-7-policy'] },
 ];
 
 export function readNotes(): string {
@@ -147,7 +150,7 @@ export function writeNotes(): void {
   writeFileSync(PAGE, notesWithCounting(readNotes()));
 }
 
-/** The notes with the table of which exits count, as the stored traces have it. */
+/** The notes, with the table of which exits count made from the stored traces. */
 export function notesWithCounting(page: string): string {
   const lines = ROWS.map(({ pod, exitsWith, plain, policy }) => `| ${pod} | ${exitsWith} | ${cell(plain)} | ${cell(policy)} |`);
   const head = ['| the pod | exits with | a Job without policy | a Job that ignores disruptions |', '|---|---|---|---|'];
@@ -164,15 +167,15 @@ function cell([name, job = 1, next = job + 1]: Seen): string {
 
 interface Asked {
   readonly job: number;
-  /** The pod that comes when the first does not count. */
+  /** The number of the pod that comes when the first does not count. */
   readonly next: number;
 }
 
-/** What no Job ever did: to take no notice of its pod's end. */
+/** No Job ever did this: ignore its pod's end. */
 export const FORGOTTEN = 'not counted, and no pod comes';
 
-/** What a Job makes of its first pod, by what was seen of the Job and of its next pod. */
-export function verdictOf({ always, sometimes }: Pick<Trace, 'always' | 'sometimes'>, { job, next }: Asked): string {
+/** What a Job makes of its first pod, judged by the facts about the Job and its next pod. */
+function verdictOf({ always, sometimes }: Pick<Trace, 'always' | 'sometimes'>, { job, next }: Asked): string {
   const often = (fact: string): 'always' | 'sometimes' | 'never' => {
     if (always.includes(fact)) return 'always';
     return sometimes.includes(fact) ? 'sometimes' : 'never';
@@ -182,7 +185,8 @@ export function verdictOf({ always, sometimes }: Pick<Trace, 'always' | 'sometim
   if (succeeded === 'always') return failed === 'never' ? '**complete**' : '**complete**, counted before that by chance';
   if (failed === 'always') return succeeded === 'never' ? 'counted' : 'counted, **complete** later by chance';
   if (succeeded === 'sometimes' && failed === 'sometimes') return '**complete** or counted, by chance';
-  // A Job that counts neither has to go on: always, or where it did not do the other.
+  // A Job that does not count the end must start another pod, always, or in the plays in which it
+  // did not count.
   if (replaced === 'never') return FORGOTTEN;
   if (succeeded === 'sometimes') return '**complete** or not counted, by chance';
   if (failed === 'sometimes') return 'counted or not counted, by chance';

@@ -1,12 +1,12 @@
 import type { KubeObject } from '../cluster/api.ts';
 import { timeTold } from './times.ts';
 
-/** What a watch tells: an object as it was after one change. */
+/** One change from a watch, with the object after it. */
 export interface Change {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly kind: string;
   readonly object: KubeObject & { readonly reason?: string; readonly involvedObject?: { readonly kind: string; readonly name: string } };
-  /** Of the whole store: changes of all objects have one order. */
+  /** The revision of the whole store, which orders the changes of all objects. */
   readonly revision: number;
   readonly seconds: number;
 }
@@ -14,13 +14,13 @@ export interface Change {
 export interface Fact {
   readonly text: string;
   readonly revision: number;
-  /** When it was heard of, since the play began. */
+  /** When the watch reported it, in seconds from the start of the play. */
   readonly seconds: number;
-  /** When it was so by what the object says, to the second, where it does. */
+  /** The object's own time for it, to the second, if it has one. */
   readonly told?: number | undefined;
 }
 
-/** What pods and Jobs may show: of these it is also told what never happened. */
+/** Words that pods and Jobs can show. For these the trace also lists what never happened. */
 const POD_REASONS = ['Evicted', 'Preempting', 'Terminated'];
 const POD_VOCABULARY = [
   ...['phase Succeeded', 'phase Failed', 'terminating', 'condition DisruptionTarget'],
@@ -30,7 +30,7 @@ const JOB_CONDITIONS = ['Complete', 'Failed', 'FailureTarget', 'SuccessCriteriaM
 const JOB_VOCABULARY = [...JOB_CONDITIONS.map((type) => `condition ${type}`), 'failed 1', 'succeeded 1'];
 const COUNTERS = ['active', 'ready', 'succeeded', 'failed', 'terminating'] as const;
 const INDEX = 'batch.kubernetes.io/job-completion-index';
-/** Five letters at the end, as of a Job's pod; the minute, as of a CronJob's Job. */
+/** Five letters at the end, as for a Job's pod; or the minute, as for a CronJob's Job. */
 const MADE_UP = /-([a-z0-9]{5}|\d{6,})$/;
 
 const SHOWN_BY: Readonly<Record<string, (object: KubeObject) => readonly string[]>> = {
@@ -40,7 +40,10 @@ const SHOWN_BY: Readonly<Record<string, (object: KubeObject) => readonly string[
   Node: nodeFacts,
 };
 
-/** Gives every object a name that is the same in every run: `pod 1` is the first that was made; of an indexed Job, `pod 2.1` the first of index 2. */
+/**
+ * Gives every object a name that is the same in every play: `pod 1` was created first; `pod 2.1` is
+ * the first pod of index 2 of an indexed Job.
+ */
 export class Roles {
   readonly #names = new Map<string, string>();
   readonly #objects = new Map<string, KubeObject>();
@@ -64,7 +67,7 @@ export class Roles {
     return [...this.#objects.keys()];
   }
 
-  /** The names that were made up by a controller, which are others in every play, with what they are called here. */
+  /** The generated names, which differ in every play, with our names for them. */
   get madeUp(): readonly (readonly [name: string, role: string])[] {
     const named = [...this.#objects].map(([role, { metadata }]) => [metadata.name, role] as const);
     return named.filter(([name]) => MADE_UP.test(name));
@@ -80,7 +83,7 @@ export class Roles {
   }
 }
 
-/** What a change shows, in words. */
+/** The facts that a change shows, in words. */
 export function factsOf({ type, kind, object, revision, seconds }: Change, roles: Roles): readonly Fact[] {
   if (kind === 'Event') return [{ text: `event ${object.involvedObject?.kind} ${object.reason}`, revision, seconds }];
   const role = roles.roleOf(kind, object);
@@ -92,7 +95,10 @@ export function factsOf({ type, kind, object, revision, seconds }: Change, roles
   return told.map((text) => ({ text: `${role}: ${text}`, revision, seconds, told: timeTold(object, text) }));
 }
 
-/** Stays true once it is, so that nobody can look too late; what passes, as all does that a node tells, may be over before it is told. */
+/**
+ * True for a fact that stays true, so that a look is never too late. A fact that passes, like
+ * everything a node reports, may be over before it is reported.
+ */
 export function isLasting(text: string): boolean {
   if (text.startsWith('kubectl ')) return true;
   return (
@@ -101,13 +107,13 @@ export function isLasting(text: string): boolean {
   );
 }
 
-/** What it says of a counter that only grows, or null. */
+/** The counter in a fact and its count, or null if the fact is no growing counter. */
 export function growing(text: string): { readonly counter: string; readonly count: number } | null {
   const [, counter, count] = /^(.*: (?:failed|succeeded|restarted)) (\d+)$/.exec(text) ?? [];
   return counter === undefined ? null : { counter, count: Number(count) };
 }
 
-/** How far such counters came. */
+/** The highest count of each such counter. */
 export function highestCounts(texts: readonly string[]): ReadonlyMap<string, number> {
   const highest = new Map<string, number>();
   for (const { counter, count } of texts.flatMap((text) => growing(text) ?? []))
@@ -115,7 +121,7 @@ export function highestCounts(texts: readonly string[]): ReadonlyMap<string, num
   return highest;
 }
 
-/** What could have been seen of these objects. */
+/** Every fact that these objects could show. */
 export function vocabularyOf(roles: readonly string[]): readonly string[] {
   return roles.flatMap((role) => {
     if (role.startsWith('pod ')) return POD_VOCABULARY.map((text) => `${role}: ${text}`);
@@ -191,7 +197,7 @@ function nodeFacts({ spec, status }: KubeObject): readonly string[] {
   ];
 }
 
-/** By type, and by type and reason. */
+/** Conditions that are true, by type, and by type and reason. */
 function trueOnes(conditions: readonly Condition[]): readonly string[] {
   return conditions
     .filter(({ status }) => status === 'True')

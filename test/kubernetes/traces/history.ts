@@ -9,33 +9,38 @@ const KINDS: readonly (readonly [kind: string, api: string, plural: string])[] =
   ['CronJob', '/apis/batch/v1', 'cronjobs'],
 ];
 
-/** Of a node’s events those that tell what has become of it. The others come with every start of a kubelet, and some only after it is ready. */
+/**
+ * Events that say what happened to the node. Other events come with every start of a kubelet, some
+ * only after it is ready.
+ */
 const TOLD_OF_NODES = /^(EvictionThresholdMet|NodeHasDiskPressure|NodeHasInsufficientMemory|NodeNotReady|RemovingNode|Shutdown)$/;
-/** More of a line that nobody can make use of is not shown. */
+/** The most characters to show of a line that cannot be parsed. */
 const MOST_TOLD = 500;
 
 interface Watched {
   readonly namespace: string;
-  /** The revision of the store at which the play began: events of its node that are older are of another play. */
+  /**
+   * The store's revision at the start of the play. Older events of its node belong to another play.
+   */
   readonly since: number;
   readonly node?: string | undefined;
 }
 
-/** What is watched, and which of its changes are of this play. */
+/** What to watch, and which of its changes belong to this play. */
 interface Source {
   readonly kind: string;
   readonly path: string;
   readonly isOwn: (change: Change) => boolean;
 }
 
-/** Everything that is seen in a namespace, change by change, for as long as it is watched. */
+/** Records every change in a namespace while it is watched. */
 export class History {
   readonly roles = new Roles();
   readonly #started = performance.now();
   readonly #seen = new Map<string, Fact>();
   #failure: Error | null = null;
 
-  /** Also of a node and its events, when one is named. */
+  /** Watches a namespace, and also a node and its events if one is named. */
   static watch({ api }: Pick<Cluster, 'api'>, watched: Watched, signal: AbortSignal): History {
     const history = new History();
     for (const source of sourcesOf(watched)) {
@@ -47,22 +52,22 @@ export class History {
     return history;
   }
 
-  /** What was seen otherwise. It has no revision, so it comes neither before nor after anything else. */
+  /** Adds facts from another source. They have no revision, so they have no place in the order. */
   tell(texts: readonly string[]): void {
     for (const text of texts) this.#add({ text, revision: Number.NaN, seconds: this.seconds });
   }
 
-  /** Since it is watched. */
+  /** Seconds since the start of the watch. */
   get seconds(): number {
     return (performance.now() - this.#started) / 1000;
   }
 
-  /** The first time that each was seen. */
+  /** Each fact with the first time it was seen. */
   get facts(): readonly Fact[] {
     return [...this.#seen.values()];
   }
 
-  /** Waits for all of them; of a list among them, for one. */
+  /** Waits for all of the facts; of an inner list, one is enough. */
   async whenSeen(facts: readonly (string | readonly string[])[], signal?: AbortSignal): Promise<void> {
     const isSeen = (fact: string | readonly string[]): boolean => [fact].flat().some((text) => this.#seen.has(text));
     const missing = (): readonly string[] => facts.filter((fact) => !isSeen(fact)).map((fact) => [fact].flat().join(' or '));
@@ -75,7 +80,7 @@ export class History {
     }
   }
 
-  /** Whoever has seen all he waited for may have missed what came beside it. */
+  /** Throws if a watch failed. Even a watch that saw all expected facts may have missed others. */
   mustBeWhole(): void {
     if (this.#failure !== null) throw new Error(`not all was seen: ${this.#failure.message}`, { cause: this.#failure });
   }
@@ -91,7 +96,7 @@ export class History {
   #hear({ kind, isOwn }: Source, text: string): void {
     const { type, object } = JSON.parse(text) as Pick<Change, 'object'> & { readonly type: string };
     if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') {
-      // From here on changes may be missing, and what is missing would be taken for what never happened.
+      // Later changes may be missing, and a missing change would look like one that never happened.
       this.#failure ??= new Error(`the watch of ${kind}s tells no change, but ${type}: ${text.slice(0, MOST_TOLD)}`);
       return;
     }

@@ -2,10 +2,10 @@ import { runProcess } from '../../support/run-process.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { SYSTEM_PATH } from '../cluster/facility.ts';
 
-/** More than this nobody reads. */
+/** Longer output is cut. */
 const [MOST_LINES, LONGEST_LINE] = [40, 240];
 
-/** What differs from play to play, and what stands for it. */
+/** Parts of the output that differ from play to play, and their replacements. */
 const VARIABLE: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'],
   [/\w{3}, \d\d \w{3} \d{4} [\d:]+ [+\d]+/g, 'TIME'],
@@ -19,7 +19,7 @@ const VARIABLE: readonly (readonly [RegExp, string])[] = [
 
 interface Typed {
   readonly words: string | readonly string[];
-  /** On its standard input. */
+  /** The text for its standard input. */
   readonly input: unknown;
   readonly lines: string | undefined;
 }
@@ -30,7 +30,7 @@ interface Said {
   readonly stderr: string;
 }
 
-/** Runs kubectl in a namespace of the cluster, as somebody would type it. */
+/** Runs kubectl in a namespace of the cluster, as a person would type it. */
 export function runKubectl(cluster: Cluster, namespace: string, { words, input }: Typed): Promise<Said> {
   const args = typeof words === 'string' ? words.split(/\s+/) : words;
   const [program, ...line] = cluster.inside([...cluster.kubectlCommand, `--namespace=${namespace}`, ...args]);
@@ -38,7 +38,10 @@ export function runKubectl(cluster: Cluster, namespace: string, { words, input }
   return runProcess(program ?? '', line, { env, cwd: '/', ...(input === undefined ? {} : { input: JSON.stringify(input) }) });
 }
 
-/** How it ended and what it said, in words that are the same in every play: `names` are those that are not, with what stands for them. */
+/**
+ * The exit code and the output, in words that are the same in every play. `names` maps the
+ * generated names to ours.
+ */
 export function factsOfKubectl(
   turn: number,
   { words, lines, said, names }: Omit<Typed, 'input'> & { readonly said: Said; readonly names: readonly (readonly [string, string])[] },
@@ -53,7 +56,7 @@ export function factsOfKubectl(
   };
   const told = `${said.stdout}\n${said.stderr}`
     .split('\n')
-    // What the library of every client logs about itself.
+    // Kubernetes' client library logs these lines about itself.
     .filter((line) => line.trim() !== '' && !/^[IWEF]\d{4} /.test(line) && wanted.test(line))
     .map(steady)
     .slice(0, MOST_LINES);

@@ -12,12 +12,12 @@ const NAMESPACES = '/api/v1/namespaces';
 
 interface PlayOptions {
   readonly namespace: string;
-  /** More facts that are waited for, afterwards. */
+  /** More facts to wait for, after the scenario's own. */
   readonly alsoUntil?: readonly string[];
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Plays a scenario once in a namespace of its own, and gives all that was seen. */
+/** Plays a scenario once in its own namespace and returns everything that was seen. */
 export function play(stage: Stage, scenario: Scenario, options: PlayOptions): Promise<Played> {
   if (!scenario.ownNode) return playOn(stage.cluster, null, { ...options, scenario });
   return stage.withNode((node) => playOn(stage.cluster, node, { ...options, scenario }));

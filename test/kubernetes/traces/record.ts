@@ -23,7 +23,7 @@ npm run traces:record -- --list                plays nothing; writes anew, from 
                                                table of which exits count (docs/kubernetes-notes.md)
 `;
 const LEAST_TIMES = 5;
-/** Plays at the same moment: quiet first, and then under load. */
+/** How many plays run at the same time: first on a quiet machine, then under load. */
 const [QUIET, BUSY] = [4, 16];
 
 interface Wish {
@@ -82,7 +82,10 @@ function wishOf(args: readonly string[]): Wish | string {
   }
 }
 
-/** False when a play failed, or a scenario names an order that did not hold: then its trace stays as it was. */
+/**
+ * Returns false if a play failed, or if an order that the scenario names did not hold. The old
+ * trace then stays.
+ */
 async function record(stage: Stage, wish: Wish, signal: AbortSignal): Promise<boolean> {
   const on = await recordedOn(stage.cluster);
   const finish = (scenario: Scenario, plays: readonly Played[]): void => {
@@ -106,12 +109,15 @@ function compare(name: string, plays: readonly Played[]): void {
 }
 
 interface PlayAll {
-  /** What is done with the plays of a scenario once it has all of them: whoever is interrupted later has it. */
+  /**
+   * Called with a scenario's plays as soon as all are done, so that a later interruption does not
+   * lose them.
+   */
   readonly finish: (scenario: Scenario, plays: readonly Played[]) => void;
   readonly signal: AbortSignal;
 }
 
-/** Gives what failed, by the scenario's name. */
+/** Returns the failures by the scenario's name. */
 async function playAll(stage: Stage, { names, times, isCheck }: Wish, { finish, signal }: PlayAll): Promise<ReadonlyMap<string, unknown>> {
   const scenarios = names.map(readScenario);
   const plays = new Map(names.map((name) => [name, [] as Played[]]));
@@ -120,7 +126,7 @@ async function playAll(stage: Stage, { names, times, isCheck }: Wish, { finish, 
     const { name } = scenario;
     if (failed.has(name)) return;
     try {
-      // Whoever looks too early sees too little.
+      // An early look would see too little.
       const stored = isCheck ? storedTrace(name) : null;
       const alsoUntil = stored === null ? [] : mustBeSeen(stored);
       const played = await play(stage, scenario, { namespace: `${name}-${time}`, alsoUntil, signal });
@@ -137,7 +143,7 @@ async function playAll(stage: Stage, { names, times, isCheck }: Wish, { finish, 
   const playTimes = async (from: number, to: number, most: number): Promise<void> => {
     const rounds = Array.from({ length: to - from + 1 }, (_, index) => from + index);
     const all = rounds.flatMap((time) => scenarios.map((scenario) => [scenario, time] as const));
-    // Those with a node of their own wait for one, and would keep the others waiting.
+    // Scenarios with their own node wait for a free one, and must not hold up the others.
     const [own, shared] = [all.filter(([{ ownNode }]) => ownNode), all.filter(([{ ownNode }]) => !ownNode)];
     await Promise.all([inParallel(own, SPARE_NODES, playOnce), inParallel(shared, most, playOnce)]);
   };
@@ -148,7 +154,7 @@ async function playAll(stage: Stage, { names, times, isCheck }: Wish, { finish, 
   return failed;
 }
 
-/** What is written down from the stored traces. */
+/** Writes the pages that are made from the stored traces. */
 function writePages(): void {
   writePage();
   writeNotes();

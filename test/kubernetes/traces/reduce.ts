@@ -1,38 +1,41 @@
 import { type Fact, growing, highestCounts, isLasting, vocabularyOf } from './facts.ts';
 
-/** What came of one play. */
+/** The result of one play. */
 export interface Played {
   readonly facts: readonly Fact[];
   readonly roles: readonly string[];
-  /** When all of the scenario had been seen, in seconds since it began. */
+  /** When the play had shown everything that the scenario waits for, in seconds from its start. */
   readonly over: number;
 }
 
-/** From one fact to another. */
+/** The time between two facts. */
 interface Span {
   readonly from: string;
   readonly to: string;
-  /** The shortest and the longest, by when they were heard of: kept to be read, and never compared, since whoever is busy hears late. */
+  /**
+   * The shortest and the longest time between the reports. They are for readers and are never
+   * compared, because a busy machine reports late.
+   */
   readonly least: number;
   readonly most: number;
-  /** What a timer promises at least, by what the objects themselves say: this is compared. */
+  /** The least time that a timer promises, by the objects' own times. This is compared. */
   readonly promised?: number;
 }
 
-/** A clock that is put right meanwhile may cost this much. */
+/** A clock correction during the play may take this much. */
 const SLACK_SECONDS = 1;
 
-/** What plays of one scenario have in common. A history races, so this is no log. */
+/** What all plays of one scenario have in common. Histories race, so a trace is not a log. */
 export interface Trace {
   readonly title: string;
   readonly plays: number;
   /** Seen in every play. */
   readonly always: readonly string[];
-  /** Seen in some. */
+  /** Seen in some plays. */
   readonly sometimes: readonly string[];
-  /** Of what objects that every play has may show, seen in none. */
+  /** What objects that exist in every play could show, and showed in none. */
   readonly never: readonly string[];
-  /** The named pairs whose first came before the second, every time. */
+  /** Named pairs of facts; the first came before the second in every play. */
   readonly order: readonly (readonly [string, string])[];
   readonly seconds: readonly Span[];
 }
@@ -43,15 +46,17 @@ interface Named {
   readonly seconds: readonly Timing[];
 }
 
-/** From what to what, and how many seconds a timer promises at least. */
+/** The two facts, and how many seconds a timer promises at least. */
 export type Timing = readonly [from: string, to: string, promised?: number | undefined];
 
-/** A pair that was to be in order and was not, or came sooner than was promised, is an error of whoever named it. */
+/**
+ * Throws if a pair came out of order or sooner than promised: then the scenario names it wrongly.
+ */
 export function reduce({ title, order, seconds }: Named, plays: readonly Played[]): Trace {
   const sets = plays.map(({ facts }) => new Set(facts.map(({ text }) => text)));
   const all = [...new Set(sets.flatMap((set) => [...set]))].sort();
   const isAlways = (text: string): boolean => sets.every((set) => set.has(text));
-  // Of an object that only some plays have, the others say nothing.
+  // Objects that exist only in some plays say nothing about the others.
   const common = (plays[0]?.roles ?? []).filter((role) => plays.every(({ roles }) => roles.includes(role)));
   const vocabulary = vocabularyOf(common);
   for (const pair of order) for (const { facts } of plays) mustBeInOrder(pair, facts);
@@ -71,7 +76,10 @@ export function reduce({ title, order, seconds }: Named, plays: readonly Played[
   };
 }
 
-/** What every play shows if it is watched for long enough: what stays true, and how far a counter that only grows came, where it never came further. */
+/**
+ * What every play shows if it is watched long enough: facts that stay true, and the final count of
+ * each counter that never went further.
+ */
 export function mustBeSeen({ always, sometimes }: Pick<Trace, 'always' | 'sometimes'>): readonly string[] {
   const highest = highestCounts([...always, ...sometimes]);
   return always.filter((text) => {
@@ -80,7 +88,10 @@ export function mustBeSeen({ always, sometimes }: Pick<Trace, 'always' | 'someti
   });
 }
 
-/** One more than the Jobs that have ended ever counted. Where none was counted at all, the vocabulary has it. */
+/**
+ * Counts of ended Jobs that are one above the highest. If no Job counted anything, the vocabulary
+ * has the fact.
+ */
 function countsNeverReached(all: readonly string[], always: readonly string[]): readonly string[] {
   const hasEnded = (counter: string): boolean => {
     const [job = ''] = /^job [^:]*(?=: )/.exec(counter) ?? [];
@@ -89,7 +100,10 @@ function countsNeverReached(all: readonly string[], always: readonly string[]): 
   return [...highestCounts(all)].filter(([counter]) => hasEnded(counter)).map(([counter, count]) => `${counter} ${count + 1}`);
 }
 
-/** In what a play is otherwise than the trace says: what always happened for good and did not, what never did and does, and what came out of turn or too soon. */
+/**
+ * How a play contradicts the trace: a lasting fact of every play is missing, a fact of no play
+ * appears, or a pair is out of order or too soon.
+ */
 export function contradictions(trace: Trace, { facts }: Played): readonly string[] {
   const seen = new Set(facts.map(({ text }) => text));
   const disordered = trace.order.filter(([first, second]) => seen.has(first) && seen.has(second) && !isInOrder([first, second], facts));
@@ -103,11 +117,14 @@ export function contradictions(trace: Trace, { facts }: Played): readonly string
   ];
 }
 
-/** What a play shows for good that no list of the trace has. */
+/** Lasting facts of a play that are in no list of the trace. */
 interface UnheardOf {
-  /** Of pods and Jobs, before all of the scenario had been seen: the stored plays were watched as long, so either it is a race that they did not show, or another truth. */
+  /**
+   * Facts about pods and Jobs from the time before the scenario was complete. The stored plays were
+   * watched as long, so this is a race that they did not show, or a real difference.
+   */
   readonly ofPodsAndJobs: readonly string[];
-  /** Later, or what kubectl said: a play may be watched for longer than the stored ones were. */
+  /** Later facts, and kubectl's output: a play may be watched for longer than the stored ones. */
   readonly others: readonly string[];
 }
 
@@ -127,14 +144,17 @@ export function unheardOf({ always, sometimes, never }: Trace, { facts, over }: 
   };
 }
 
-/** Says so when less time passed than was promised, by what the objects say; null also when they do not say. */
+/**
+ * A message if less time passed than promised, by the objects' own times; null also if they have
+ * none.
+ */
 function tooSoon([from, to, promised]: Timing, facts: readonly Fact[]): string | null {
   const [begin, end] = [from, to].map((text) => facts.find((fact) => fact.text === text)?.told);
   if (promised === undefined || begin === undefined || end === undefined) return null;
   return end - begin < promised - SLACK_SECONDS ? `${end - begin} s, and not ${promised}: ${from}; ${to}` : null;
 }
 
-/** Whoever names what no object says would promise nothing. */
+/** Throws if no object shows the named fact: the promise would then check nothing. */
 function mustBeKept([from, to, promised]: Timing, facts: readonly Fact[]): void {
   if (promised === undefined) return;
   for (const text of [from, to]) if (find(facts, text).told === undefined) throw new Error(`no object says when it was: ${text}`);

@@ -7,25 +7,31 @@ import type { Timing } from './reduce.ts';
 
 const FOLDER = join(import.meta.dirname, 'scenarios');
 
-/** What is done to the cluster once something has been seen. `{namespace}`, `{node}`, `{pod 1}` in it are names of this play. */
+/**
+ * An action on the cluster after a fact was seen. `{namespace}`, `{node}` and `{pod 1}` stand for
+ * the names of this play.
+ */
 export interface Step {
-  /** A fact, as `facts.ts` tells it: `pod 1: ready`; without it, at once. */
+  /** A fact in the words of `facts.ts`: `pod 1: ready`. Without it the step runs at once. */
   readonly when?: string;
   readonly create?: ManifestObject;
   readonly delete?: string;
-  /** What becomes of those whose owner is deleted; by default `Background`. */
+  /** How a deletion treats the objects of the deleted owner; by default `Background`. */
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
   readonly evict?: string;
   readonly refusedEviction?: string;
   readonly patch?: { readonly object: string; readonly with: unknown };
   readonly remove?: { readonly path: string };
-  /** What is done to the scenario's own node. */
+  /** An action on the scenario's own node. */
   readonly node?: NodeDeed;
-  /** What somebody types; words with blanks in them as a list. How it ends, and what it says, is part of the trace. */
+  /**
+   * A command line of kubectl, as text, or as a list if words contain spaces. Its exit code and
+   * output are part of the trace.
+   */
   readonly kubectl?: string | readonly string[];
   /** The manifest on its standard input, for `-f -`. */
   readonly input?: unknown;
-  /** Only lines like this: what else it says is other every time. */
+  /** Keeps only output lines that match. The other lines differ in every play. */
   readonly lines?: string;
 }
 
@@ -38,17 +44,20 @@ export interface Scenario {
   readonly title: string;
   readonly objects: readonly ManifestObject[];
   readonly steps: readonly Step[];
-  /** It is over when all of these have been seen; of a list among them, one is enough. */
+  /** The play is over when all of these facts were seen; of an inner list, one is enough. */
   readonly until: readonly (string | readonly string[])[];
-  /** The first comes before the second, by the revision of the store. */
+  /** Pairs of facts: the first comes before the second, by the store's revision. */
   readonly order: readonly (readonly [string, string])[];
-  /** How long it takes from one to the other, and what is promised at least. */
+  /** Pairs of facts with the least time between them that is promised. */
   readonly seconds: readonly Timing[];
-  /** Has a node to itself, `{node}`: something is done to it. */
+  /** Whether it has a node of its own, `{node}`, because it acts on the node. */
   readonly ownNode: boolean;
-  /** Takes minutes: only recorded, never played again by a test. */
+  /** Whether it takes minutes. Such a scenario is recorded and never played by a test. */
   readonly isLong: boolean;
-  /** What the race is about, when what is said of it hangs on one: then it is only recorded. */
+  /**
+   * The race that its facts depend on, if there is one. Such a scenario is recorded and never
+   * played by a test.
+   */
   readonly chance: string | null;
 }
 
@@ -81,8 +90,8 @@ export function readScenario(name: string): Scenario {
   return parseScenario(name, readFileSync(join(FOLDER, `${name}.yaml`), 'utf8'));
 }
 
-/** Refuses what it does not know: a word that is spelled wrongly would record something else. */
-export function parseScenario(name: string, text: string): Scenario {
+/** Refuses unknown words, because a misspelt one would record something else. */
+function parseScenario(name: string, text: string): Scenario {
   const written = parse(text) as Written;
   refuseUnknown(name, written);
   const { title, objects = [], steps = [], until = [], order = [], seconds = [] } = written;
@@ -105,12 +114,12 @@ function refuseUnknown(name: string, written: Written): void {
   if (deed !== undefined) throw new Error(`${name}: ${deed}: what is done to a node is one of ${NODE_DEEDS.join(', ')}`);
 }
 
-/** What is done, in short: a trace of something else is no trace of it. */
+/** A short form of its actions. A trace with other actions is out of date. */
 export function deedsOf({ objects, steps, ownNode }: Scenario): string {
   return createHash('sha256').update(JSON.stringify({ objects, steps, ownNode })).digest('hex').slice(0, 12);
 }
 
-/** Whether a test may play it again: it is short, and what is said of it holds every time. */
+/** Whether a test may play it: it is short and depends on no race. */
 export function isReplayed({ isLong, chance }: Scenario): boolean {
   return !isLong && chance === null;
 }
@@ -119,7 +128,10 @@ function unknownOf(fields: object, known: ReadonlySet<string>): readonly string[
   return Object.keys(fields).filter((field) => !known.has(field));
 }
 
-/** Fills in what all pods here have in common: a container with a `script` becomes a whole one, ready when the script has made the file /ready. */
+/**
+ * Completes the pods: a container with a `script` becomes a whole one, ready when the script has
+ * made the file /ready.
+ */
 function expanded<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(expanded) as Value;
   if (typeof value !== 'object' || value === null) return value;

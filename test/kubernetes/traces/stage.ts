@@ -7,19 +7,21 @@ import { eventually } from '../cluster/wait.ts';
 import { Lanes } from '../scenario/lanes.ts';
 import { NODES, type Taint, cordon, setTaints, taintsOf, trueConditions, whenPressureIsOver } from '../scenario/objects.ts';
 
-/** How full an emptyDir is a kubelet looks only once a minute by itself. */
+/** By default a kubelet measures an emptyDir only once a minute. */
 const KUBELET = { volumeStatsAggPeriod: '2s' };
-/** Room for many scenarios at a time. */
+/** A node with room for many scenarios at a time. */
 const SHARED: NodeOptions = { diskMiB: 2048, kubelet: KUBELET };
-/** For scenarios about taints, which those on the other nodes must not meet. */
+/** For scenarios about taints, which must not affect pods on the other nodes. */
 const LEAVING: NodeOptions = {
   ...SHARED,
   labels: { 'holdfast.test/place': 'leaving' },
   taints: [{ key: 'holdfast.test/leaving', effect: 'NoExecute' }],
 };
-/** What keeps others off a node that one scenario has to itself. */
+/** Keeps other pods off a node that belongs to one scenario. */
 const SPARE_TAINT = { key: 'holdfast.test/spare', effect: 'NoSchedule' } as const;
-/** For what is done to a whole node; a filled disk is well above the threshold, an empty one well below. */
+/**
+ * For actions on a whole node. A filled disk is well above the threshold, an empty one well below.
+ */
 const SPARE: NodeOptions = {
   diskMiB: 1200,
   kubelet: KUBELET,
@@ -29,7 +31,7 @@ const SPARE: NodeOptions = {
   shutdownGraceSeconds: 20,
 };
 const COMMON = [SHARED, SHARED, LEAVING];
-/** So many scenarios with a node of their own are played at a time. */
+/** How many scenarios with their own node are played at a time. */
 export const SPARE_NODES = 3;
 
 const CLASSES = '/apis/scheduling.k8s.io/v1/priorityclasses';
@@ -38,13 +40,13 @@ const PRIORITY_CLASSES = [
   ['patient', 'Never'],
 ] as const;
 const PODS = '/api/v1/namespaces/default/pods';
-/** The taint of a node that takes no new pods, which a controller puts there. */
+/** The taint that a controller puts on a closed node. */
 const CLOSED = 'node.kubernetes.io/unschedulable';
 
-/** Where scenarios are played. */
+/** The cluster on which scenarios are played. */
 export interface Stage extends AsyncDisposable {
   readonly cluster: Cluster;
-  /** Waits for a node that nobody else has, and brings it back into order afterwards. */
+  /** Waits for a node that no other play holds, and restores it afterwards. */
   withNode<Value>(work: (node: ClusterNode) => Promise<Value>): Promise<Value>;
 }
 
@@ -79,7 +81,10 @@ function withNodeOf(cluster: Cluster, signal: AbortSignal | undefined): Stage['w
     });
 }
 
-/** Whatever was done to it: room on its disk, a kubelet that knows of no shutdown, and no pod, mark or taint of the play before. */
+/**
+ * Restores a node after any action: room on its disk, a kubelet without a pending shutdown, and no
+ * pods, marks or taints.
+ */
 async function bringIntoOrder(cluster: Cluster, node: ClusterNode): Promise<void> {
   await node.freeDisk();
   await node.announceShutdown(false);
@@ -98,8 +103,9 @@ async function bringIntoOrder(cluster: Cluster, node: ClusterNode): Promise<void
 }
 
 /**
- * Waits until the controllers know that the node is as it should be, and nothing of what they did before is left. They go by what they were told last: one that
- * has not heard yet that a kubelet is back may still taint its node, when everybody else takes it for ready. That a node is closed each of them has to be told after that.
+ * Waits until the controllers have seen that the node is in order, and have undone their earlier
+ * actions. Each acts on what it saw last: one that has not yet seen the kubelet return may still
+ * taint the node. So each must afterwards see that the node is closed.
  */
 async function whenControllersKnow(cluster: Cluster, node: ClusterNode): Promise<void> {
   await cordon(cluster, node.name, true);
@@ -112,14 +118,17 @@ async function whenControllersKnow(cluster: Cluster, node: ClusterNode): Promise
   );
 }
 
-/** Ready, open, short of nothing, and with no taint but its own. */
+/** Whether the node is ready, open, without pressure, and without taints except its own. */
 function isInOrder(node: KubeObject | null): boolean {
   const conditions = trueConditions(node).map(({ type }) => type);
   const taints = ((node?.spec?.taints ?? []) as readonly Taint[]).map(({ key }) => key);
   return node?.spec?.unschedulable !== true && conditions.join() === 'Ready' && taints.join() === SPARE_TAINT.key;
 }
 
-/** Classes of pods that go before others, `urgent` ones by force and `patient` ones when there is room; the API server itself learns of a new one a moment later. */
+/**
+ * Creates priority classes: `urgent` preempts others, `patient` waits for room. The API server
+ * accepts a new class only after a moment.
+ */
 async function providePriority(cluster: Cluster, signal?: AbortSignal): Promise<void> {
   for (const [name, preemptionPolicy] of PRIORITY_CLASSES) {
     const kind = { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass' };

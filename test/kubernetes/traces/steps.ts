@@ -5,7 +5,7 @@ import type { History } from './history.ts';
 import { factsOfKubectl, runKubectl } from './kubectl.ts';
 import type { ManifestObject, NodeDeed, Step } from './scenario.ts';
 
-/** Less than the threshold of the spare nodes. */
+/** Less free space than the eviction threshold of the spare nodes. */
 const FREE_MIB = 150;
 const PLURALS: Readonly<Record<string, string>> = {
   Job: 'jobs',
@@ -26,7 +26,7 @@ const DEEDS: Readonly<Record<NodeDeed, (node: ClusterNode) => Promise<void>>> = 
   'lose power': (node) => node.loseEverything(),
 };
 
-/** One play, as it is at this moment. */
+/** One play at this moment. */
 interface Scene {
   readonly cluster: Cluster;
   readonly namespace: string;
@@ -38,7 +38,7 @@ export async function createObject({ cluster, namespace }: Pick<Scene, 'cluster'
   await cluster.api.create(pathOf(namespace, object), object);
 }
 
-/** Does what a step says; `turn` is its number. */
+/** Takes a step; `turn` is its number. */
 export async function take(scene: Scene, step: Step, turn: number): Promise<void> {
   const { cluster, namespace } = scene;
   const path = (role: string): string => pathOfRole(scene, role);

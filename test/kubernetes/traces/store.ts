@@ -5,12 +5,12 @@ import type { Trace } from './reduce.ts';
 
 const FOLDER = join(import.meta.dirname, 'recorded');
 
-/** A trace, and what it was recorded on: for another version another one may be true. */
+/** A trace with the versions that it was recorded on. On another version other facts may hold. */
 export interface StoredTrace extends Trace {
   readonly recordedOn: RecordedOn;
   /** The day, as `2026-11-16`. */
   readonly recordedAt: string;
-  /** What was done, as `deedsOf` has it. */
+  /** The actions, in the form of `deedsOf`. */
   readonly deeds: string;
 }
 
@@ -18,7 +18,7 @@ export function storeTrace(name: string, trace: StoredTrace): void {
   writeFileSync(join(FOLDER, `${name}.json`), `${JSON.stringify(trace, null, 2)}\n`);
 }
 
-/** Null when it was never recorded. */
+/** Reads a trace; null when it was never recorded. */
 export function storedTrace(name: string): StoredTrace | null {
   const path = join(FOLDER, `${name}.json`);
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as StoredTrace) : null;

@@ -14,8 +14,9 @@ interface Terminated {
 }
 
 /**
- * When something was so, in whole seconds since 1970, by what the object itself says: for when it was made, told to end, and ended; of a Job, for when it began
- * and when a condition came. When this process hears of it is later, by as much as the machine is busy; of two such times the difference may be any, of two of these it is what it was.
+ * The object's own time for a fact, in whole seconds since 1970: its creation, deletion and end;
+ * for a Job, its start and its conditions. Our process learns of a fact later, by as much as the
+ * machine is busy. So only differences between objects' own times are reliable.
  */
 export function timeTold(object: KubeObject, text: string): number | undefined {
   const { metadata, status } = object;

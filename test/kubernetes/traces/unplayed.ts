@@ -14,7 +14,7 @@ export function writePage(): void {
   writeFileSync(PAGE, pageWithUnplayed(readPage()));
 }
 
-/** The page with the list of those scenarios that are recorded and that no test ever plays, as it is now. */
+/** The page with the current list of scenarios that are recorded and that no test plays. */
 export function pageWithUnplayed(page: string): string {
   const rows = scenarioNames()
     .map(readScenario)

@@ -1,20 +1,20 @@
 import { NOTICES, type NoticeName } from './notices.ts';
 
-/** What stands between Holdfast and the training process. */
+/** The programs between Holdfast and the training process. */
 export const WRAPPERS = {
   direct: 'nothing',
-  shell: 'a shell that passes no signal on',
+  shell: 'a shell that forwards no signal',
   torchrun: 'torchrun, two ranks',
 } as const;
 
-/** How a trainer meets its end. */
+/** The ways in which a trainer ends. */
 export const MANNERS = {
   exits: 'traps the signal and exits with 0',
   ignores: 'ignores the signal',
   dies: 'dies of the signal',
-  hangs: 'hangs: no more steps, and no end in its handler',
-  daemons: 'dies of the signal and leaves a daemon that does not',
-  ooms: 'runs out of memory: in the save that the notice asks for, or by itself',
+  hangs: 'hangs: makes no more steps, and does not end on the signal',
+  daemons: 'dies of the signal, and leaves a daemon that does not',
+  ooms: 'runs out of memory: in the save that a notice asks for, or without a notice',
   container: 'runs its whole container out of memory',
 } as const;
 
@@ -26,7 +26,7 @@ export interface Cell {
   readonly kind: keyof typeof KINDS;
   readonly manner: keyof typeof MANNERS;
   readonly notice: NoticeName | 'none';
-  /** As the first process of a PID namespace. */
+  /** Whether Holdfast is the first process of a PID namespace. */
   readonly isFirst: boolean;
 }
 
@@ -38,39 +38,38 @@ interface Rule {
 export const isEnding = (notice: Cell['notice']): boolean => notice !== 'none' && NOTICES[notice].terminating;
 const isAdvice = (notice: Cell['notice']): boolean => notice !== 'none' && !NOTICES[notice].terminating;
 const growsBy = (manner: Cell['manner']): boolean => manner === 'ooms' || manner === 'container';
-/** One of each source, and of each meaning. */
+/** One notice from each source, and one of each meaning. */
 const WITH_TORCHRUN: ReadonlySet<Cell['notice']> = new Set(['SIGTERM', 'suspend', 'gcp', 'gcp-advice', 'none']);
 
-/** Which combinations make no sense, or would say nothing new. */
+/** Combinations that make no sense, or would show nothing new. */
 export const LEFT_OUT: readonly Rule[] = [
   {
-    because: 'without a notice only a trainer that is out of memory comes to an end',
+    because: 'without a notice, only a trainer that is out of memory ends',
     leavesOut: ({ notice, manner }) => notice === 'none' && !growsBy(manner),
   },
   {
-    because:
-      'when a whole container is out of memory, nobody is left whom a notice could be given to, and without its first process it is not a whole one',
+    because: 'a container that is out of memory takes its PID 1 with it: that must be Holdfast, and nothing is left to receive a notice',
     leavesOut: ({ manner, notice, isFirst }) => manner === 'container' && (notice !== 'none' || !isFirst),
   },
   {
-    because: 'without the SDK there is no save that could be asked for, run out of memory, or be gone on from',
+    because: 'without the SDK no save can be asked for, run out of memory, or be resumed from',
     leavesOut: ({ kind, manner, notice }) =>
       kind === 'bare' && (isAdvice(notice) || manner === 'container' || (manner === 'ooms' && notice !== 'none')),
   },
   {
-    because: 'without the SDK a notice is a signal to the trainer: SIGINT for Ctrl-C, SIGTERM for all others',
+    because: 'without the SDK a notice reaches the trainer as a signal: SIGINT for Ctrl-C, SIGTERM for all others',
     leavesOut: ({ kind, notice }) => kind === 'bare' && !['SIGTERM', 'SIGINT', 'none'].includes(notice),
   },
   {
-    because: 'an advice sends no signal: how the trainer, or a shell in front of it, would meet one makes no difference',
+    because: 'an advice sends no signal, so how the trainer or its shell treats signals makes no difference',
     leavesOut: ({ notice, manner, wrapper }) => isAdvice(notice) && (wrapper === 'shell' || ['exits', 'ignores', 'hangs'].includes(manner)),
   },
   {
-    because: 'whether Holdfast is PID 1 decides how it hears signals and who reaps, for which SIGTERM stands',
+    because: 'being PID 1 changes how Holdfast receives signals and which process reaps orphans; SIGTERM stands for all signals',
     leavesOut: ({ isFirst, notice }) => !isFirst && notice !== 'SIGTERM',
   },
   {
-    because: 'torchrun takes seconds to start: as PID 1, with the SDK, and one notice of each source',
+    because: 'torchrun takes seconds to start, so it runs as PID 1, with the SDK, and with one notice of each source',
     leavesOut: ({ wrapper, isFirst, notice, kind }) =>
       wrapper === 'torchrun' && (!isFirst || kind === 'bare' || !WITH_TORCHRUN.has(notice)),
   },
@@ -78,7 +77,10 @@ export const LEFT_OUT: readonly Rule[] = [
 
 const keysOf = <Key extends string>(table: Readonly<Record<Key, unknown>>): readonly Key[] => Object.keys(table) as Key[];
 
-/** Every combination that is run behind these wrappers. Those that have to wait for their deadline begin first: they wait while others run. */
+/**
+ * Every combination that is run behind these wrappers. The ones that wait for their deadline start
+ * first, and wait while others run.
+ */
 export function cellsOf(wrappers: readonly Cell['wrapper'][], rules = LEFT_OUT): readonly Cell[] {
   return wrappers
     .flatMap((wrapper) => [true, false].map((isFirst) => ({ wrapper, isFirst })))
@@ -94,9 +96,9 @@ function waits({ manner, notice }: Cell): boolean {
 }
 
 /**
- * How long the run has after its notice, where that is ours to say. Trainers that end when they are told get more time than they need. The others make
- * the test wait for the deadline, which must do for a save where they make one, by what the first has taken: also on a machine that has much
- * else to do.
+ * The time between notice and deadline, where the test sets it. A trainer that ends on a signal
+ * gets more time than it needs. For the others the test waits until the deadline. That time must be
+ * enough for a save, judged by the first save, even on a busy machine.
  */
 export function graceOf(cell: Cell): number {
   if (!waits(cell)) return 60_000;

@@ -4,7 +4,9 @@ import { expectedOf, trainerEndsOf } from './expected.ts';
 import { NOTICES } from './notices.ts';
 import type { Played } from './play.ts';
 
-/** Holds what came out against the contract: exit code, sealed step, ledger and last word. */
+/**
+ * Compares the result with the contract: exit code, sealed step, ledger and termination message.
+ */
 export function check(cell: Cell, played: Played): void {
   const { notice, manner, kind } = cell;
   const outcome = expectedOf(cell);
@@ -27,7 +29,10 @@ export function check(cell: Cell, played: Played): void {
   expect(played.next, printed).toBe(isOver ? (lastGoodStep ?? 0) + 1 : null);
 }
 
-/** Why saves are begun after the first, which the trainer makes by itself. One that hangs begins none. */
+/**
+ * The reasons of the saves after the first, which the trainer makes by itself. A trainer that hangs
+ * starts none.
+ */
 function reasonsOf({ notice, manner }: Cell): readonly string[] {
   if (notice === 'none' || manner === 'hangs') return [];
   return [NOTICES[notice].terminating ? 'flush' : 'advice'];

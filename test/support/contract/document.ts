@@ -1,19 +1,24 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { wrap } from '../../../src/cli/output/table.ts';
 import { ROOT } from '../run-process.ts';
 import { type Cell, KINDS, LEFT_OUT, MANNERS, WRAPPERS } from './cells.ts';
 import { NOTICES } from './notices.ts';
 import type { Played } from './play.ts';
 
-const PAGE = join(ROOT, 'docs/run-matrix.md');
+/** Markdown wraps here. */
+const COLUMNS = 100;
+const PAGE = join(ROOT, 'docs/proofs/run-matrix.md');
 
-/** A run that was as the contract says. */
+/** A run that ended as the contract says. */
 export interface Row {
   readonly cell: Cell;
   readonly played: Played;
 }
 
-/** Puts what came out in place of what stood between the page's marks of that name, where it is asked for and nothing is missing. */
+/**
+ * If asked to, and if no run is missing, replaces the table between the page's marks of this name.
+ */
 export function writeWhenAsked(name: 'own' | 'torchrun', rows: readonly Row[], cells: readonly Cell[]): void {
   if (process.env['UPDATE_DOCS'] !== '1' || rows.length !== cells.length) return;
   const page = between(readFileSync(PAGE, 'utf8'), 'rules', rules());
@@ -27,12 +32,12 @@ function between(page: string, name: string, text: string): string {
   return `${page.slice(0, begin + BEGIN.length)}\n\n${text}\n\n${page.slice(end)}`;
 }
 
-const rules = (): string =>
-  LEFT_OUT.map(({ because }) => `- ${because};`)
-    .join('\n')
-    .replace(/;$/, '.');
+function rules(): string {
+  const ends = LEFT_OUT.map((_, index) => (index === LEFT_OUT.length - 1 ? '.' : ';'));
+  return LEFT_OUT.map(({ because }, index) => `- ${wrap(`${because}${ends[index]}`, COLUMNS - 2).join('\n  ')}`).join('\n');
+}
 
-/** Runs that came out alike are one line. */
+/** Runs with equal results share a line. */
 function table(rows: readonly Row[]): string {
   const alike = Map.groupBy(rows, ({ cell, played }) => JSON.stringify([cell.wrapper, cell.manner, cell.kind, ...cellsOf(played)]));
   const order = Object.keys(MANNERS);
@@ -50,7 +55,7 @@ function line(alike: readonly Row[]): string {
   const [first] = alike;
   if (first === undefined) return '';
   const { wrapper, manner, kind } = first.cell;
-  const ends = [...new Set(alike.map(({ played }) => played.trainer ?? 'not told'))].join(' or ');
+  const ends = [...new Set(alike.map(({ played }) => played.trainer ?? 'unknown'))].join(' or ');
   const [exitCode, flush, sealed] = cellsOf(first.played);
   return `| ${[MANNERS[manner], KINDS[kind], WRAPPERS[wrapper], noticesOf(alike), exitCode, ends, flush, sealed].join(' | ')} |`;
 }
@@ -67,6 +72,6 @@ function noticesOf(alike: readonly Row[]): string {
 }
 
 function cellsOf({ exitCode, flush, sealed, lastGoodStep, next }: Played): readonly [number, string, string] {
-  const good = { none: 'none', earlier: `${lastGoodStep}, of before`, later: 'of after the notice' }[sealed];
-  return [exitCode, flush ?? 'none', next === null ? good : `${good}; the next container goes on with step ${next}`];
+  const good = { none: 'none', earlier: `${lastGoodStep}, from before`, later: 'from after the notice' }[sealed];
+  return [exitCode, flush ?? 'none', next === null ? good : `${good}; the next container resumes at step ${next}`];
 }

@@ -1,33 +1,36 @@
 import { writeFileSync } from 'node:fs';
 import { realClock } from '../../../src/core/clock.ts';
-import type { Cause } from '../../../src/domain/notice.ts';
+import type { Cause } from '../../../src/domain/grace/notice.ts';
 import { AmazonMetadata, AzureMetadata, GoogleMetadata, MetadataServer } from '../metadata-server.ts';
 import type { Supervised } from '../supervised.ts';
 
-/** A source of notices that is there before the run starts. */
+/** A source of notices that exists before the run starts. */
 interface Source {
-  /** What `holdfast run` is told about it. */
+  /** The option of `holdfast run` for it. */
   readonly args: readonly string[];
-  /** What is printed once it is listened to. */
+  /** What the run prints once it listens. */
   readonly heard?: RegExp;
-  /** Gives the notice, with so much time until the end where it says how much. */
+  /** Gives the notice. If the notice names the time until the end, it is this long. */
   give(run: Supervised, graceMs: number): void;
   close?(): Promise<void>;
 }
 
 interface NoticeFacts {
-  /** As the table shows it. */
+  /** The name in the table. */
   readonly label: string;
-  /** In the ledger. */
+  /** The cause in the ledger. */
   readonly cause: Cause;
   readonly from: 'signal' | 'watched-file' | 'metadata';
-  /** Else it is an advice. */
+  /** Whether it ends the attempt; otherwise it is advice. */
   readonly terminating: boolean;
-  /** `file` is one that a notice may be written into. */
+  /** `file` is a file for sources that write their notice into one. */
   readonly open: (file: string) => Source | Promise<Source>;
 }
 
-/** How long a service that is asked every five seconds may take to be asked, on a machine that has much else to do. */
+/**
+ * How long the supervisor may take to ask a service that it asks every five seconds, on a busy
+ * machine.
+ */
 const POLL_MS = 10_000;
 
 const instant = (graceMs: number): string => new Date(realClock.now() + POLL_MS + graceMs).toISOString();
@@ -72,7 +75,7 @@ const azure = (EventType: string) => (): Promise<Source> => {
   });
 };
 
-/** Every notice of the matrix, and how it is given. */
+/** Every notice of the matrix, and how to give it. */
 export const NOTICES = {
   SIGTERM: { label: 'SIGTERM', cause: 'sigterm', from: 'signal', terminating: true, open: signal('SIGTERM') },
   SIGINT: { label: 'Ctrl-C', cause: 'ctrl-c', from: 'signal', terminating: true, open: signal('SIGINT') },
@@ -126,7 +129,7 @@ export const NOTICES = {
 
 export type NoticeName = keyof typeof NOTICES;
 
-/** What gives the notice of this name, until the end of the scope; null: nothing. */
+/** Opens the source of this notice until the end of the scope; null: no notice. */
 export async function openSource(name: NoticeName | 'none', file: string): Promise<(Source & AsyncDisposable) | null> {
   if (name === 'none') return null;
   const source: Source = await NOTICES[name].open(file);

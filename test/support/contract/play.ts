@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { lastGood } from '../../../src/checkpoint/store/last-good.ts';
-import { readRun } from '../../../src/checkpoint/store/store.ts';
-import { parseTerminationMessage, type TerminationMessage } from '../../../src/domain/termination-message.ts';
+import { lastGood } from '../../../src/store/resume/last-good.ts';
+import { readRun } from '../../../src/store/folder/store.ts';
+import { parseTerminationMessage, type TerminationMessage } from '../../../src/domain/exit/termination-message.ts';
 import type { EventKind, EventOf } from '../../../src/ledger/events.ts';
 import { readLedger } from '../../../src/ledger/reader.ts';
 import { MemoryLimit } from '../memory-limit.ts';
@@ -16,45 +16,48 @@ import type { Outcome } from './expected.ts';
 import { openSource } from './notices.ts';
 
 const TRAINER = join(ROOT, 'test/support/trainers/contract.py');
-/** The step that the trainer saves by itself, before anything happens. */
+/** The step that the trainer saves by itself, before the notice. */
 const FIRST_STEP = 3;
 const RANKS = { direct: 1, shell: 1, torchrun: 2 } as const;
-/** Room for a training process that does not grow; and for Holdfast and a launcher that has torch loaded. */
+/**
+ * Memory for a training process that does not grow, and for Holdfast with a launcher that has
+ * loaded torch.
+ */
 const TRAINER_BYTES = 96 * 2 ** 20;
 const CONTAINER_BYTES = 768 * 2 ** 20;
 
-/** A run that has ended, and what is left of it. */
+/** A run that has ended, and what it left. */
 export interface Played extends Outcome {
-  /** How the process that Holdfast started has ended, as the ledger tells it; null: nobody has told. */
+  /** The end of the process that Holdfast started, by the ledger; null: the ledger has none. */
   readonly trainer: string | null;
   /** The notices in the ledger. */
   readonly notices: readonly Pick<EventOf<'notice'>, 'cause' | 'terminating' | 'source'>[];
-  /** The reasons of the saves that were begun. */
+  /** The reasons of the saves that were started. */
   readonly saves: readonly string[];
-  /** The last word: what it says where the ledger says the same; null: there is none. */
+  /** The fields of the termination message that the ledger also has; null: there is no message. */
   readonly message: Pick<TerminationMessage, 'provisional' | 'exitCode' | 'end' | 'cause' | 'flush' | 'lastGoodStep'> | null;
   readonly lastGoodStep: number | null;
-  /** How many processes the kernel has killed for want of memory. */
+  /** How many processes the kernel killed for lack of memory. */
   readonly kills: number;
-  /** How many of the daemons that the trainer has left still live. */
+  /** How many of the trainer's daemons are still alive. */
   readonly daemons: number;
-  /** What the same line, started again, goes on with; null where it was not tried. */
+  /** The step from which the same command resumes; null where the test did not try. */
   readonly next: number | null;
   readonly printed: string;
 }
 
 interface Launch {
-  /** The launcher and its options, where there is one. */
+  /** The launcher and its options, if there is one. */
   readonly torchrun?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** How many runs may be starting at once; those that wait for their deadline do not count. */
+  /** How many runs may start at the same time. Runs that wait for their deadline do not count. */
   readonly slots: Slots;
 }
 
 /** Plays one run of the matrix to its end. */
 export async function play(cell: Cell, launch: Launch): Promise<Played> {
   const { manner, notice, isFirst } = cell;
-  // A disk that is busy with others' work would make a save too long for the grace.
+  // In memory: a save on a busy disk could take longer than the grace.
   using folder = tempFolder(MEMORY);
   const place = placeIn(folder.path);
   await using limit = makeLimit(manner);
@@ -74,14 +77,17 @@ export async function play(cell: Cell, launch: Launch): Promise<Played> {
   return { ...first, next: await launch.slots.within(() => startOf(start({ ...cell, manner: 'dies' }, launch, again))) };
 }
 
-/** A trainer that nobody ends comes to its own end, after the save that an advice asks for, unless it dies of that. */
+/**
+ * Lets a trainer that gets no signal finish by itself, after the save that advice asks for, unless
+ * the save ends it.
+ */
 async function letFinish(run: Supervised, { notice, manner }: Cell, until: string): Promise<void> {
   if (isEnding(notice) || (notice !== 'none' && manner === 'ooms')) return;
   if (notice !== 'none') await run.line(/sealed step/, 2);
   run.letFinish(until);
 }
 
-/** What is left of a run when it has ended. */
+/** Reads what is left of a run after its end. */
 async function readRunOf(run: Supervised, { dir, message }: Place): Promise<Omit<Played, 'kills' | 'daemons' | 'next'>> {
   const { code } = await run.ended;
   const { signal } = await run.died;
@@ -96,7 +102,10 @@ async function readRunOf(run: Supervised, { dir, message }: Place): Promise<Omit
   };
 }
 
-/** Not for a run in a namespace of its own: there these numbers are others', and with its first process all of it has ended. */
+/**
+ * Not for a run in its own namespace: its process numbers mean other processes here, and all of
+ * them ended with its first process.
+ */
 function livingDaemons(run: Supervised): number {
   return [...run.printed.matchAll(/^daemon \d (\d+)$/gm)].filter(([, pid]) => isAlive(Number(pid))).length;
 }
@@ -134,22 +143,22 @@ function start(cell: Cell, { torchrun = [], env = {} }: Launch, { place, limit, 
   });
 }
 
-/** All ranks train, and the first save is sealed. */
+/** Waits until all ranks train and the first save is sealed. */
 async function untilReady(run: Supervised, { wrapper, kind }: Cell): Promise<void> {
   for (let rank = 0; rank < RANKS[wrapper]; rank++) await run.line(new RegExp(`^ready ${rank}$`));
   if (kind === 'sdk') await run.line(new RegExp(`sealed step ${FIRST_STEP} `));
 }
 
-/** Everything in the control group, Holdfast too. */
+/** Everything runs in the control group, including Holdfast. */
 const within = (group: string): readonly string[] => ['sh', '-c', 'echo 0 >"$0/cgroup.procs" && exec "$@"', group];
 
-/** Has the kernel take Holdfast first, whatever else it would take: with it goes the container. */
+/** Makes the kernel kill Holdfast first; the container ends with it. */
 function expose(run: Supervised): void {
   const children = readFileSync(`/proc/${run.pid}/task/${run.pid}/children`, 'latin1').trim().split(' ');
   for (const pid of children) writeFileSync(`/proc/${pid}/oom_score_adj`, '1000');
 }
 
-/** The step that a run goes on with, when it has come to its end. */
+/** The step from which a run resumes, after its end. */
 async function startOf(run: Supervised): Promise<number> {
   const { code, stdout } = await run.ended;
   const step = /^start 0 (\d+)$/m.exec(stdout)?.[1];
@@ -157,7 +166,7 @@ async function startOf(run: Supervised): Promise<number> {
   return Number(step);
 }
 
-/** What the ledger says of the first attempt. */
+/** The ledger's facts about the first attempt. */
 function readOutcome(dir: string) {
   const events = readLedger(dir).events.flatMap(({ attempt, event }) => (attempt === 1 ? [event] : []));
   const all = <Kind extends EventKind>(kind: Kind) => events.flatMap((event) => (event.kind === kind ? [event as EventOf<Kind>] : []));

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import type { Attack } from './attack.ts';
 import { bytes, many, pickle, text as pickleText } from './pickle-bytes.ts';
-import { OP } from '../../../src/checkpoint/pickle/opcodes.ts';
+import { OP } from '../../../src/formats/encodings/pickle/opcodes.ts';
 
 function u32(value: number): Buffer {
   const encoded = Buffer.alloc(4);

@@ -15,7 +15,7 @@ function varint(value: number | bigint): Buffer {
   return Buffer.from(encoded);
 }
 
-/** A key of a sorted table, of which `shared` bytes are those of the key before. */
+/** A key of a sorted table that shares `shared` bytes with the key before it. */
 interface Row {
   readonly shared: number;
   readonly rest: string;

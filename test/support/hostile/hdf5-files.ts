@@ -32,7 +32,10 @@ function objectHeader(messages: Buffer): Buffer {
   return Buffer.concat([Buffer.from([1, 0]), u16(0), u32(1), u32(messages.length), Buffer.alloc(4), messages]);
 }
 
-/** A file of the oldest kind whose root group's header stands right behind the superblock, and then `rest`. */
+/**
+ * A file of the oldest kind whose root group's header stands right behind the superblock, and then
+ * `rest`.
+ */
 function file(rootMessages: Buffer, rest: Buffer = Buffer.alloc(0)): Buffer {
   const root = objectHeader(rootMessages);
   const end = ROOT + root.length + rest.length;

@@ -1,4 +1,4 @@
-import { OP } from '../../../src/checkpoint/pickle/opcodes.ts';
+import { OP } from '../../../src/formats/encodings/pickle/opcodes.ts';
 
 /** Opcodes of pickles, by hand: what no pickler would write. */
 export function pickle(...parts: readonly (number | Buffer)[]): Buffer {

@@ -1,11 +1,13 @@
-import { OP } from '../../../src/checkpoint/pickle/opcodes.ts';
+import { OP } from '../../../src/formats/encodings/pickle/opcodes.ts';
 import type { Attack } from './attack.ts';
 import { bytes, dict, get, global, integer, list, many, pickle, put, repeat, text, tuple } from './pickle-bytes.ts';
 import { writeTorch } from './torch-files.ts';
 
 const LIGHTNING = [text('pytorch-lightning_version'), text('2.5.0')] as const;
 
-/** A list that holds the one before it twice, `depth` times over: 2^depth leaves for who follows it. */
+/**
+ * A list that holds the one before it twice, `depth` times over: 2^depth leaves for who follows it.
+ */
 function exponential(depth: number): Buffer {
   const layers = Array.from({ length: depth }, (_, index) => Buffer.concat([list(get(index), get(index)), put(index + 1), bytes(OP.POP)]));
   return Buffer.concat([list(), put(0), bytes(OP.POP), ...layers, get(depth)]);
@@ -20,7 +22,7 @@ function attack(name: string, body: () => Buffer, exit: number, ...codes: readon
   return { name, exit, codes, write: (path) => writeTorch(path, body()) };
 }
 
-/** Pickles that make whoever follows them count, remember or descend without end. */
+/** Pickles that make their reader count, remember or descend without end. */
 export const PICKLE_ATTACKS: readonly Attack[] = [
   attack(
     'memo indexes that leave gaps of a thousand',

@@ -2,13 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exitCodeOf } from '../../../src/cli/commands/verify.ts';
-import type { PathReport, VerifyReport } from '../../../src/checkpoint/report.ts';
+import { exitCodeOf } from '../../../src/cli/commands/verify/verify.ts';
+import type { PathReport, VerifyReport } from '../../../src/verify/report.ts';
 import { type MeasuredRun, measureProcess } from '../measure-process.ts';
 import { LAUNCHER } from '../run-process.ts';
 import type { Attack } from './attack.ts';
 
-/** A folder in memory where there is room for that; what lies in it may be too deep or too odd to be removed by anything but `rm`. */
+/**
+ * A folder in memory where there is room for that; what lies in it may be too deep or too odd to be
+ * removed by anything but `rm`.
+ */
 export function hostileFolder(): { readonly path: string; [Symbol.dispose](): void } {
   const path = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'holdfast-hostile-'));
   return { path, [Symbol.dispose]: () => void execFileSync('rm', ['-rf', path]) };

@@ -1,6 +1,6 @@
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OP } from '../../../src/checkpoint/pickle/opcodes.ts';
+import { OP } from '../../../src/formats/encodings/pickle/opcodes.ts';
 import type { Attack } from './attack.ts';
 import { bytes, dict, get, integer, list, many, object, pickle, put, repeat, text, tuple } from './pickle-bytes.ts';
 import { torchFile } from './torch-files.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, ftruncateSync, linkSync, mkdirSync, openSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { OP } from '../../../src/checkpoint/pickle/opcodes.ts';
+import { OP } from '../../../src/formats/encodings/pickle/opcodes.ts';
 import type { Attack } from './attack.ts';
 import { bytes, pickle } from './pickle-bytes.ts';
 import { torchFile } from './torch-files.ts';

@@ -1,4 +1,4 @@
-import { OP } from '../../../src/checkpoint/pickle/opcodes.ts';
+import { OP } from '../../../src/formats/encodings/pickle/opcodes.ts';
 import type { Attack } from './attack.ts';
 import { bytes, call, get, global, object, pickle, put, text, tuple } from './pickle-bytes.ts';
 import { writeTorch } from './torch-files.ts';
@@ -62,7 +62,10 @@ function unsafe(name: string, body: () => Buffer): Attack {
   return { name, exit: 4, codes: [], options: ['--strict'], write: (path) => writeTorch(path, pickle(body())) };
 }
 
-/** Pickles whose load would do something; each must be told as unsafe, whatever else is wrong with it. */
+/**
+ * Pickles whose load would do something; each must be told as unsafe, whatever else is wrong with
+ * it.
+ */
 export const UNSAFE_PICKLES: readonly Attack[] = [
   ...CALLS.flatMap(([module, name]) => [
     unsafe(`a call of ${JSON.stringify(module)} ${JSON.stringify(name)}`, () => call(module, name, text('id'))),

@@ -1,11 +1,11 @@
 import { closeSync, ftruncateSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { constants, deflateRawSync } from 'node:zlib';
-import { combineCrc } from '../../../src/checkpoint/deep/crc-combine.ts';
+import { combineCrc } from '../../../src/bytes/hashing/crc-combine.ts';
 import { crc32 } from '../../../src/core/checksums.ts';
 import { writeZip } from '../zip-writer.ts';
 import type { Attack } from './attack.ts';
 import { bytes, pickle, text } from './pickle-bytes.ts';
-import { OP } from '../../../src/checkpoint/pickle/opcodes.ts';
+import { OP } from '../../../src/formats/encodings/pickle/opcodes.ts';
 import { torchFile } from './torch-files.ts';
 
 interface Entry {

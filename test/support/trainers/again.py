@@ -14,7 +14,8 @@ import sys
 import time
 
 MANNER, TOTAL = sys.argv[1], int(sys.argv[2])
-# Several ranks save some hundred steps after they were asked to, which takes long on a busy machine.
+# Several ranks save some hundred steps after they were asked to, which takes long on a busy
+# machine.
 WORLD = 1 if MANNER == "pauses" else 2
 
 

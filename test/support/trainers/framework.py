@@ -7,7 +7,8 @@ Arguments: the folder, the manner, and how many steps it makes.
   folders      step-N/state.npz every 10 steps; only the newest folder is kept
   deeper       logs/version_0/step-N.npz every 10 steps; only the newest is kept
 It resumes from HOLDFAST_RESUME_PATH, or from the file given with --from. A file called `hold` in the folder makes it wait before each save, one called
-`slow` makes it write half of the save and wait: for the test, or for being killed. On SIGTERM it saves once more and ends with 0, as it was taught.
+`slow` makes it write half of the save and wait: for the test, or for being killed. With --export it writes the weights alone
+when it is done. On SIGTERM it saves once more and ends with 0, as it was taught.
 """
 
 import io
@@ -112,4 +113,8 @@ while state["step"] < TOTAL and not told:
 if told:
     save(state)
     sys.exit(0)
+if "--export" in sys.argv:
+    # As frameworks do at the end: the weights alone, beside the checkpoints.
+    with zipfile.ZipFile(FOLDER / "export.npz", "w") as out:
+        out.writestr("model.npy", array([state["sum"]] * 4096))
 print("finished", state["sum"], flush=True)

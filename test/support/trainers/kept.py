@@ -25,10 +25,10 @@ state = 0
 run = holdfast.attach()
 start = run.resume(load)
 assert state == max(0, start - 1), (state, start)
-kept = run._reserve(BYTES) / "state"
+kept = run._supervisor.reserve(BYTES) / "state"
 kept.write_bytes(bytes(BYTES))
 # Every save is made of it, and needs no other memory.
-run._links = True
+run._due_save.links = True
 print("start", start, os.getpid(), flush=True)
 for step in range(start, TOTAL):
     if run.step(step):

@@ -46,7 +46,8 @@ if any(argument.endswith("torchrun") for argument in sys.orig_argv):
     import torch
 
     torch._dynamo = compiler
-    # What is loaded stays: the ranks need not look through it again, which would also copy its pages.
+    # What is loaded stays: the ranks need not look through it again, which would also copy its
+    # pages.
     gc.freeze()
     gc.enable()
     os.register_at_fork(after_in_child=forget_handlers)

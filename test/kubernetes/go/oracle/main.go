@@ -3,9 +3,10 @@
 //
 //	{"schedule": {"pod": …, "nodes": […], "pods": […], "nominated": […], "budgets": […]}}   filters, scores and default preemption of the scheduler
 //	{"evict": {"signal": "memory.available", "imageFs": …, "pods": […], "stats": {…}}}      the order in which a kubelet under pressure evicts
+//	{"gang": {"group": …, "members": […], "groups": […], "nodes": […], "pods": […], "budgets": […]}}   where members of a PodGroup go, and their preemption
 //	{"merge": {"apiVersion": …, "kind": …, "steps": […]}}                                   server-side apply, step by step
 //
-// Beside the case there may be an "id", a string or a whole number, which comes back with its answer. Whatever stands in a line, it gets one answer: where it cannot be
+// The words of the command line are feature gates that are turned on. Beside the case there may be an "id", a string or a whole number, which comes back with its answer. Whatever stands in a line, it gets one answer: where it cannot be
 // read or judged {"error": …}, with the field, its value and the rule, and the next line is answered as ever.
 package main
 
@@ -20,6 +21,7 @@ import (
 
 	"github.com/go-logr/logr"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
 )
 
@@ -32,13 +34,24 @@ type reply struct {
 	*scheduleVerdict
 	*evictVerdict
 	*mergeVerdict
+	*gangVerdict
 }
 
 func main() {
-	if err := run(os.Stdin, os.Stdout); err != nil {
+	if err := start(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// start turns the feature gates on that are named, and answers.
+func start(gates []string) error {
+	for _, gate := range gates {
+		if err := utilfeature.DefaultMutableFeatureGate.Set(gate + "=true"); err != nil {
+			return err
+		}
+	}
+	return run(os.Stdin, os.Stdout)
 }
 
 func run(input io.Reader, output io.Writer) error {
@@ -109,6 +122,8 @@ func judge(scheduler *scheduler, asked question, found *reply) (err error) {
 		found.scheduleVerdict, err = scheduler.judge(asked.Schedule)
 	case asked.Evict != nil:
 		found.evictVerdict, err = rank(asked.Evict)
+	case asked.Gang != nil:
+		found.gangVerdict, err = scheduler.judgeGang(asked.Gang)
 	default:
 		found.mergeVerdict, err = merge(asked.Merge)
 	}

@@ -26,6 +26,7 @@ type question struct {
 	Schedule *scheduleCase     `json:"schedule"`
 	Evict    *evictCase        `json:"evict"`
 	Merge    *mergeCase        `json:"merge"`
+	Gang     *gangCase         `json:"gang"`
 }
 
 // read gives the case in a line, checked as far as Kubernetes' code relies on it; with an error at least the id, when it can be read.
@@ -61,18 +62,20 @@ func checkID(id gojson.RawMessage) error {
 
 func (asked question) check() error {
 	given := 0
-	for _, isGiven := range []bool{asked.Schedule != nil, asked.Evict != nil, asked.Merge != nil} {
+	for _, isGiven := range []bool{asked.Schedule != nil, asked.Evict != nil, asked.Merge != nil, asked.Gang != nil} {
 		if isGiven {
 			given++
 		}
 	}
 	switch {
 	case given != 1:
-		return fmt.Errorf("the line has %d cases: it must have one of schedule, evict, merge", given)
+		return fmt.Errorf("the line has %d cases: it must have one of schedule, evict, merge, gang", given)
 	case asked.Schedule != nil:
 		return asked.Schedule.check()
 	case asked.Evict != nil:
 		return asked.Evict.check()
+	case asked.Gang != nil:
+		return asked.Gang.check()
 	}
 	return asked.Merge.check()
 }

@@ -18,6 +18,7 @@ type scheduleCase struct {
 	// Those that wait for a node which is promised to them.
 	Nominated []*v1.Pod                     `json:"nominated"`
 	Budgets   []*policy.PodDisruptionBudget `json:"budgets"`
+	Groups    []*podGroup                   `json:"groups"`
 }
 
 func (asked *scheduleCase) check() error {
@@ -29,6 +30,9 @@ func (asked *scheduleCase) check() error {
 		return err
 	}
 	if _, err := namesIn("schedule.budgets", asked.Budgets, func(budget *policy.PodDisruptionBudget) string { return budget.Name }); err != nil {
+		return err
+	}
+	if err := checkGroups(asked.Groups); err != nil {
 		return err
 	}
 	uids := sets.New[string]()

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
@@ -24,9 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
-	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
@@ -61,6 +58,8 @@ type scheduleVerdict struct {
 	// Of each node that passes: what every plugin gives it, normalised and weighted, and their total. A plugin that has nothing to say gives nothing to anybody.
 	Scores     map[string]map[string]int64 `json:"scores,omitempty"`
 	Preemption *preemptionVerdict          `json:"preemption,omitempty"`
+	// The text of the FailedScheduling event; empty where a node takes the pod.
+	Message string `json:"message,omitempty"`
 }
 
 // scheduler is the default profile over a snapshot that each case replaces.
@@ -108,16 +107,15 @@ func newScheduler() (*scheduler, error) {
 	ctx := context.Background()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	snapshot := internalcache.NewEmptySnapshot()
-	// Nobody is ever taken out of it, so its order does not count.
-	waiting := internalqueue.NewSchedulingQueue(func(_, _ fwk.QueuedPodInfo) bool { return false }, factory)
-	made, err := frameworkruntime.NewFramework(ctx, plugins.NewInTreeRegistry(), &profile,
+	waiting := newQueue(factory)
+	made, err := frameworkruntime.NewFramework(ctx, plugins.NewInTreeRegistry(), &profile, append(releaseOptions(snapshot),
 		frameworkruntime.WithClientSet(client),
 		frameworkruntime.WithInformerFactory(factory),
 		frameworkruntime.WithPodNominator(waiting),
 		frameworkruntime.WithSnapshotSharedLister(snapshot),
 		frameworkruntime.WithWaitingPods(frameworkruntime.NewWaitingPodsMap()),
 		frameworkruntime.WithParallelism(1),
-	)
+	)...)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +123,7 @@ func newScheduler() (*scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	preemptor, err := defaultpreemption.New(ctx, args, made, feature.Features{})
+	preemptor, err := defaultpreemption.New(ctx, args, made, preemptionFeatures())
 	if err != nil {
 		return nil, err
 	}
@@ -138,10 +136,7 @@ func newScheduler() (*scheduler, error) {
 		pods:      factory.Core().V1().Pods().Informer().GetIndexer(),
 		budgets:   factory.Policy().V1().PodDisruptionBudgets().Informer().GetIndexer(),
 	}
-	preemptor.Evaluator.PreemptPod = func(_ context.Context, _ preemption.Candidate, _, victim *v1.Pod, _ string) error {
-		answering.victims = append(answering.victims, victim.Name)
-		return nil
-	}
+	onPreemption(preemptor, func(victim *v1.Pod) { answering.victims = append(answering.victims, victim.Name) })
 	return answering, nil
 }
 
@@ -155,22 +150,19 @@ func preemptionArgs(profile config.KubeSchedulerProfile) (*config.DefaultPreempt
 }
 
 func (s *scheduler) judge(asked *scheduleCase) (*scheduleVerdict, error) {
-	*s.snapshot = *internalcache.NewSnapshot(asked.Pods, asked.Nodes)
-	if err := s.pods.Replace(objects(slices.Concat(asked.Pods, asked.Nominated, []*v1.Pod{asked.Pod})), ""); err != nil {
-		return nil, err
-	}
-	if err := s.budgets.Replace(objects(asked.Budgets), ""); err != nil {
+	if err := s.lay(asked, []*v1.Pod{asked.Pod}); err != nil {
 		return nil, err
 	}
 	for _, pod := range asked.Nominated {
-		s.waiting.Add(klog.Background(), pod)
-		defer s.waiting.Delete(pod)
+		enqueue(s.waiting, pod)
+		defer dequeue(s.waiting, pod)
 	}
 	ctx, state := context.Background(), framework.NewCycleState()
-	statuses, feasible, err := s.filter(ctx, state, asked.Pod)
+	diagnosis, feasible, err := s.filter(ctx, state, asked.Pod)
 	if err != nil {
 		return nil, err
 	}
+	statuses := diagnosis.NodeToStatus
 	verdict := &scheduleVerdict{Filters: map[string]filterVerdict{}}
 	for _, node := range asked.Nodes {
 		verdict.Filters[node.Name] = told(statuses.Get(node.Name))
@@ -182,39 +174,56 @@ func (s *scheduler) judge(asked *scheduleCase) (*scheduleVerdict, error) {
 		verdict.Scores, err = s.score(ctx, state, asked.Pod, feasible)
 	} else {
 		verdict.Preemption, err = s.preempt(ctx, state, asked, statuses)
+		if err == nil {
+			diagnosis.PostFilterMsg = verdict.Preemption.Message
+			verdict.Message = (&framework.FitError{Pod: asked.Pod, NumAllNodes: len(asked.Nodes), Diagnosis: *diagnosis}).Error()
+		}
 	}
 	return verdict, err
 }
 
+// lay puts the cluster of a case, and pods that wait, where the plugins look for them.
+func (s *scheduler) lay(asked *scheduleCase, wanted []*v1.Pod) error {
+	*s.snapshot = *newSnapshot(asked.Pods, asked.Nodes, asked.Groups)
+	if err := s.pods.Replace(objects(slices.Concat(asked.Pods, asked.Nominated, wanted)), ""); err != nil {
+		return err
+	}
+	return s.budgets.Replace(objects(asked.Budgets), "")
+}
+
 // filter is what a scheduling cycle does before it scores: which nodes pass, and what is wrong with the others.
-func (s *scheduler) filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*framework.NodeToStatus, []fwk.NodeInfo, error) {
-	statuses := framework.NewDefaultNodeToStatus()
+func (s *scheduler) filter(ctx context.Context, state fwk.CycleState, pod *v1.Pod) (*framework.Diagnosis, []fwk.NodeInfo, error) {
+	diagnosis := &framework.Diagnosis{NodeToStatus: framework.NewDefaultNodeToStatus()}
 	all, err := s.snapshot.NodeInfos().List()
 	if err != nil {
 		return nil, nil, err
 	}
-	narrowed, status, _ := s.framework.RunPreFilterPlugins(ctx, state, pod)
+	narrowed, status, narrowing := s.framework.RunPreFilterPlugins(ctx, state, pod)
 	if !status.IsSuccess() {
 		if !status.IsRejected() {
 			return nil, nil, status.AsError()
 		}
-		statuses.SetAbsentNodesStatus(status)
-		return statuses, nil, nil
+		diagnosis.NodeToStatus.SetAbsentNodesStatus(status)
+		diagnosis.PreFilterMsg = status.Message()
+		return diagnosis, nil, nil
+	}
+	if !narrowed.AllNodes() {
+		reason := fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(narrowing))
+		diagnosis.NodeToStatus.SetAbsentNodesStatus(fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reason))
 	}
 	var feasible []fwk.NodeInfo
 	for _, node := range all {
 		if !narrowed.AllNodes() && !narrowed.NodeNames.Has(node.Node().Name) {
-			statuses.Set(node.Node().Name, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "left out before the filters"))
 			continue
 		}
 		status := s.framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
 		if status.IsSuccess() {
 			feasible = append(feasible, node)
 		} else {
-			statuses.Set(node.Node().Name, status)
+			diagnosis.NodeToStatus.Set(node.Node().Name, status)
 		}
 	}
-	return statuses, feasible, nil
+	return diagnosis, feasible, nil
 }
 
 func (s *scheduler) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod, feasible []fwk.NodeInfo) (map[string]map[string]int64, error) {

@@ -1,0 +1,41 @@
+import type { OpenStore } from '../../store/folder/store.ts';
+import type { RunLog } from '../base/run-log.ts';
+import { nextInterruptedPeer } from '../nodes/follow-peers.ts';
+import type { Trainer } from '../process/trainer.ts';
+import type { TrainerSession } from '../session/trainer-session.ts';
+import type { RunOptions } from '../settings/run-options.ts';
+
+interface Following {
+  readonly options: Pick<RunOptions, 'gang' | 'grace'>;
+  readonly store: Pick<OpenStore, 'path' | 'clock'>;
+  readonly log: RunLog;
+  readonly session: TrainerSession;
+  readonly trainer: Trainer;
+  readonly attempt: number;
+  /** Aborted when the trainer has ended, or has a notice of its own. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Ends the trainer when another node of the gang has a notice and the ranks here cannot notice that
+ * themselves. Ranks that agree with each other (torch.distributed) save together and miss the ranks
+ * that leave. Other ranks would train on alone, and no save of theirs could ever be whole.
+ */
+export function endWithPeer(following: Following): void {
+  if (following.options.gang === null) return;
+  follow(following).catch((thrown: unknown) => {
+    if (!following.signal.aborted) following.log.complain(thrown);
+  });
+}
+
+async function follow({ options, store, log, session, trainer, attempt, signal }: Following): Promise<void> {
+  const { clock } = store;
+  const isWanted = (): boolean => session.ranks.count > 0 && !session.ranks.canAgree && !session.saidFinished && !session.isDiskSilent;
+  const peer = await nextInterruptedPeer({ run: store.path, attempt, node: log.node }, { clock, signal, isWanted });
+  const sentence = `${peer.node} was told to end, and the trainer here cannot continue alone, so Holdfast tells it to end too`;
+  log.say(sentence);
+  log.record({ kind: 'note', level: 'info', code: null, sentence });
+  trainer.tell('SIGTERM');
+  await clock.sleep(options.grace.graceMs, { signal });
+  await trainer.killAll(clock);
+}
