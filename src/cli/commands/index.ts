@@ -78,6 +78,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./fetch/fetch.ts')).fetch,
   },
   {
+    name: 'operator',
+    summary: 'Run PyTorchJobs and TFJobs as gangs that restart from the last good step',
+    load: async () => (await import('./operator/operator.ts')).operator,
+    verbs: async () => (await import('./operator/verbs.ts')).OPERATOR_VERBS,
+  },
+  {
     name: 'completion',
     summary: 'Print the completion script for a shell',
     load: async () => (await import('./completion/completion.ts')).completion,
