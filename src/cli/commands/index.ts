@@ -68,6 +68,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./log/log.ts')).log,
   },
   {
+    name: 'why',
+    summary: 'What ended it, what did it cost, and which setting to change?',
+    load: async () => (await import('./why/why.ts')).why,
+  },
+  {
+    name: 'grace',
+    summary: 'How long does a pod really have, for every cause that ends it?',
+    load: async () => (await import('./grace/grace.ts')).grace,
+  },
+  {
     name: 'ship',
     summary: 'Copy a sealed checkpoint to S3, GCS or a folder, with proof',
     load: async () => (await import('./ship/ship.ts')).ship,
@@ -78,10 +88,25 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./fetch/fetch.ts')).fetch,
   },
   {
+    name: 'lint',
+    summary: 'What in this manifest and this script will hurt when it is interrupted?',
+    load: async () => (await import('./lint/lint.ts')).lint,
+  },
+  {
+    name: 'adopt',
+    summary: 'Print a manifest with everything that a supervised run needs',
+    load: async () => (await import('./adopt/adopt.ts')).adopt,
+  },
+  {
     name: 'operator',
     summary: 'Run PyTorchJobs and TFJobs as gangs that restart from the last good step',
     load: async () => (await import('./operator/operator.ts')).operator,
     verbs: async () => (await import('./operator/verbs.ts')).OPERATOR_VERBS,
+  },
+  {
+    name: 'explain',
+    summary: 'Explain a verdict, a code or a cause, and what to do',
+    load: async () => (await import('./explain/explain.ts')).explain,
   },
   {
     name: 'completion',
