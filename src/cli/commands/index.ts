@@ -78,6 +78,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./grace/grace.ts')).grace,
   },
   {
+    name: 'whatif',
+    summary: 'Whom would this change evict, what would that cost, and what would cost less?',
+    load: async () => (await import('./whatif/whatif.ts')).whatif,
+    verbs: async () => (await import('./whatif/verbs.ts')).WHATIF_VERBS,
+  },
+  {
     name: 'ship',
     summary: 'Copy a sealed checkpoint to S3, GCS or a folder, with proof',
     load: async () => (await import('./ship/ship.ts')).ship,
