@@ -104,6 +104,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./adopt/adopt.ts')).adopt,
   },
   {
+    name: 'queue',
+    summary: 'Batch inference on machines that vanish: no result lost, none written twice',
+    load: async () => (await import('./queue/queue.ts')).queue,
+    verbs: async () => (await import('./queue/verbs.ts')).QUEUE_VERBS,
+  },
+  {
     name: 'operator',
     summary: 'Run PyTorchJobs and TFJobs as gangs that restart from the last good step',
     load: async () => (await import('./operator/operator.ts')).operator,
