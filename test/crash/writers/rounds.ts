@@ -27,10 +27,13 @@ const MAX_PROCESSES = 8;
 /**
  * Each round runs 2 to 8 processes at once on one run. One to three gangs of ranks save a few
  * steps, so the older gangs are stale attempts while they write; other processes read last good.
- * They pause at random calls, and some are killed there.
+ * They pause at random calls, and some are killed there. What happened is added to the tally.
  */
-export async function runRounds(count: number, rng: Rng, { isSabotaged = false } = {}): Promise<Tally> {
-  const tally: Tally = { rounds: 0, processes: 0, kills: 0, attempts: 0, sealed: 0, refused: 0, reads: 0, faults: [] };
+export async function runRounds(
+  count: number,
+  rng: Rng,
+  { isSabotaged = false, tally = emptyTally() }: { readonly isSabotaged?: boolean; readonly tally?: Tally } = {},
+): Promise<Tally> {
   await using pool = new WriterPool();
   for (let first = 0; first < count; first += ROUNDS_PER_RUN) {
     using folder = fastFolder();
@@ -54,6 +57,10 @@ export async function runRounds(count: number, rng: Rng, { isSabotaged = false }
     );
   }
   return tally;
+}
+
+function emptyTally(): Tally {
+  return { rounds: 0, processes: 0, kills: 0, attempts: 0, sealed: 0, refused: 0, reads: 0, faults: [] };
 }
 
 function planRound(rng: Rng, run: string, folder: string, round: string): Job[] {
