@@ -53,6 +53,12 @@ describe('parseDocuments', () => {
     expect(problems[0]?.line).toBeGreaterThanOrEqual(4);
   });
 
+  it('names line and column of a key that a map gives twice', () => {
+    const { objects, problems } = parseDocuments('kind: Pod\nmetadata: { name: a }\nspec:\n  x: 1\n  x: 2\n', 'x.yaml');
+    expect(objects).toEqual([]);
+    expect(problems).toEqual([{ source: 'x.yaml', line: 5, column: 3, reason: 'it is no YAML: Map keys must be unique' }]);
+  });
+
   it('names a template that was not rendered', () => {
     expect(reasons('kind: Pod\nmetadata:\n  name: {{ .Values.name }}\n  {{- if x }}\n')[0]).toMatch(/template that was not rendered/);
   });

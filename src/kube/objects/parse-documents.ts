@@ -2,6 +2,7 @@ import { LineCounter, parseDocument } from 'yaml';
 import { DUMP_LIMITS, type DumpProblem } from './dump-limits.ts';
 import { isFields, listAt, textAt } from './fields.ts';
 import { type KubeObject, objectOf } from './object.ts';
+import { repeatedKey } from './repeated-key.ts';
 import { wholeObjects } from './whole-objects.ts';
 
 /** The content of a file of manifests or a dump. */
@@ -71,8 +72,13 @@ function readYaml(text: string, found: Found): void {
 function readYamlDocument(piece: string, found: Found, linesBefore: number): void {
   const lineCounter = new LineCounter();
   try {
-    const document = parseDocument(piece, { lineCounter, merge: true, prettyErrors: false, logLevel: 'silent' });
+    const document = parseDocument(piece, { lineCounter, merge: true, uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
     const [error] = document.errors;
+    const repeated = error === undefined ? repeatedKey(document) : null;
+    if (repeated !== null) {
+      const { line, col } = lineCounter.linePos(repeated);
+      return problem(found, 'it is no YAML: Map keys must be unique', { line: linesBefore + line, column: col });
+    }
     if (error !== undefined) {
       const { line, col } = lineCounter.linePos(error.pos[0]);
       const template = /\{\{.*\}\}/.test(piece) ? '; it looks like a template that was not rendered (helm template does)' : '';
