@@ -14,6 +14,7 @@ const RUNTIME = ['--disable-warning=ExperimentalWarning', MAIN];
 /** A running program that tests recognise by its output. */
 export class Running implements AsyncDisposable {
   readonly child: ChildProcess;
+  /** Its exit code, once all that it printed was read. */
   readonly ended: Promise<number | null>;
   stdout = '';
   stderr = '';
@@ -22,7 +23,7 @@ export class Running implements AsyncDisposable {
     this.child = child;
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
-    this.ended = once(child, 'exit').then(([code]) => code as number | null);
+    this.ended = once(child, 'close').then(([code]) => code as number | null);
   }
 
   get hasEnded(): boolean {
@@ -66,7 +67,7 @@ export class ServerProcess extends Running {
         printed += piece.toString();
         if (printed.includes('\n')) resolve(printed.split('\n')[0] ?? '');
       });
-      child.on('exit', () => reject(new Error(`the server ended: ${said}`)));
+      child.on('close', () => reject(new Error(`the server ended: ${said}`)));
       child.on('error', reject);
     });
     return new ServerProcess(child, url);
