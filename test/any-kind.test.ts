@@ -22,7 +22,7 @@ interface Line {
 
 const CODES: ReadonlySet<number> = new Set(Object.values(EXIT).filter((code) => code !== EXIT.internal));
 
-describe.each(Object.keys(THINGS))('where %s lies in any place of a run', { timeout: 300_000 }, (kind) => {
+describe.each(Object.keys(THINGS))('where %s lies in any place of a run', (kind) => {
   it('every command ends within its deadline, with a documented code, and prints and changes nothing outside the folder', async ({
     skip,
   }) => {

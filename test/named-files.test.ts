@@ -20,7 +20,7 @@ const NAMES = Object.keys(NAMED);
 const BLOCKS = new Set(['a pipe', 'an endless device']);
 const NAMES_EACH = 8;
 
-describe.each(Object.keys(THINGS))('where an option, an operand or a variable names %s', { timeout: 300_000 }, (kind) => {
+describe.each(Object.keys(THINGS))('where an option, an operand or a variable names %s', (kind) => {
   it('every command ends within its deadline, with a documented code', async ({ skip }) => {
     const names = BLOCKS.has(kind) ? NAMES : [...sliceOfCommit(NAMES, NAMES_EACH)];
     const { lines, isWhole } = await playLines('play-named.ts', [kind, ...names]);

@@ -131,7 +131,7 @@ async function play(run: TestRun, events: readonly Happening[]): Promise<void> {
   }
 }
 
-it('verify --last-good and resume name the same checkpoint after any change of the run', { timeout: 120_000 }, async () => {
+it('verify --last-good and resume name the same checkpoint after any change of the run', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(EVENTS, { minLength: 1, maxLength: 8 }), async (events) => {
       using run = testRun();

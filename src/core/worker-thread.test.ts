@@ -46,7 +46,7 @@ it('a process exits without waiting for a thread that is not held', () => {
   const module = JSON.stringify(new URL('./worker-thread.ts', import.meta.url).href);
   const code = `const { WorkerThread } = await import(${module});
     new WorkerThread(new URL(${JSON.stringify(program.href)}), { heapMb: 16, onMessage() {}, onExit() {} });`;
-  execFileSync(process.execPath, ['--input-type=module', '-e', code], { timeout: 20_000 });
+  execFileSync(process.execPath, ['--input-type=module', '-e', code], { timeout: 120_000 });
 });
 
 it('a thread’s program is TypeScript in a clone and JavaScript after a build', () => {

@@ -8,9 +8,8 @@ import { tempFolder } from '../support/temp-folder.ts';
 
 const RANKS = join(ROOT, 'test/support/trainers/ranks.py');
 const HELPER = join(ROOT, 'test/support/trainers/helper.py');
-const PATIENT = { timeout: 120_000 };
 
-describe('two processes that claim the same rank', PATIENT, () => {
+describe('two processes that claim the same rank', () => {
   it('do not save together: one takes part, the log names both, and both continue training', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');

@@ -8,8 +8,7 @@ import { tempFolder } from '../support/temp-folder.ts';
 
 const trainer = (...args: readonly string[]): string[] => ['python3', join(ROOT, 'test/support/trainers/evaluates.py'), ...args];
 
-// On a machine with much else to do.
-describe('a trainer that evaluates', { timeout: 180_000 }, () => {
+describe('a trainer that evaluates', () => {
   it('between a step and its save does not count that time as write or stall of the save', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');

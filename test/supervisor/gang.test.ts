@@ -80,9 +80,7 @@ describe('ranks of two nodes, each with a supervisor of its own, over one folder
     ]);
   });
 
-  it('lose only the save in which a node dies, and all resume from the one before in a newer attempt', {
-    timeout: 180_000,
-  }, async () => {
+  it('lose only the save in which a node dies, and all resume from the one before in a newer attempt', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const [first, second] = startAll(dir, 1_000_000);

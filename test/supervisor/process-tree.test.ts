@@ -127,7 +127,7 @@ describe('the processes of the trainer', () => {
     const script = `
       for i in $(seq 1 20); do sh -c '(echo x >> "$0") & :' ${folder.path}/ends; done
       until [ "$(wc -l < ${folder.path}/ends)" = 20 ]; do :; done
-      for try in $(seq 1 200); do
+      for try in $(seq 1 5000); do
         zombies=$(grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | wc -l)
         [ "$zombies" = 0 ] && exit 0
         sleep 0.02

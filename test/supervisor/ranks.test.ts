@@ -107,9 +107,7 @@ describe('all ranks of a node under one supervisor', () => {
     expect(checkpoint?.manifest).toMatchObject({ step: 40, worldSize: 2 });
   });
 
-  it('lose no checkpoint when one of them is killed, and all restart without a hang', {
-    timeout: 180_000,
-  }, async () => {
+  it('lose no checkpoint when one of them is killed, and all restart without a hang', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     // Six seconds: it cannot be over before one of them is killed, however long the machine takes

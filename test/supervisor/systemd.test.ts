@@ -89,6 +89,5 @@ describe('the unit for systemd', () => {
       const { stdout } = await runProcess(python, [join(ROOT, 'examples/stdlib/train.py'), '600', '0'], { env: twin });
       expect(readFileSync(join(dir, 'out'), 'utf8').trim().split('\n').at(-1)).toBe(stdout.trim().split('\n').at(-1));
     },
-    180_000,
   );
 });

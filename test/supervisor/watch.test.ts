@@ -25,8 +25,6 @@ import { tempFolder } from '../support/temp-folder.ts';
 import { killHard, trainerPid } from '../support/trainer-process.ts';
 
 const FRAMEWORK = join(ROOT, 'test/support/trainers/framework.py');
-/** Several lives of a trainer, one after the other, on a machine that may be busy. */
-const PATIENT = { timeout: 180_000 };
 type Saving = 'rotates' | 'keeps' | 'overwrites' | 'folders' | 'deeper';
 /**
  * The trainer saves every ten steps of ten milliseconds. Each test interrupts it long before the
@@ -57,7 +55,7 @@ async function killAll(run: Supervised, dir: string): Promise<void> {
 
 const stepIn = (line: string): number => Number(/(?:step|saved|start) (\d+)/.exec(line)?.[1]);
 
-describe('a trainer that saves by itself', PATIENT, () => {
+describe('a trainer that saves by itself', () => {
   it.each(['rotates', 'folders'] as const)(
     'and %s its saves is sealed while it trains, saves once more on SIGTERM, and resumes from that save',
     async (saving) => {
@@ -212,7 +210,7 @@ describe('a trainer that saves by itself', PATIENT, () => {
   });
 });
 
-it('the newest of several saves that are sealed at once is the last good one, and the finished step', PATIENT, async () => {
+it('the newest of several saves that are sealed at once is the last good one, and the finished step', async () => {
   using folder = tempFolder();
   using words = new LastWords(folder.path);
   const dir = join(folder.path, 'out');
@@ -235,7 +233,7 @@ it('the newest of several saves that are sealed at once is the last good one, an
   expect((await runCommand(['log', dir])).stdout).toContain('finished at step 60');
 });
 
-it('a sealed save in which a byte changes while it is watched is quarantined by the next start', PATIENT, async () => {
+it('a sealed save in which a byte changes while it is watched is quarantined by the next start', async () => {
   using folder = tempFolder();
   const dir = join(folder.path, 'out');
   mkdirSync(dir);
@@ -265,7 +263,7 @@ it('a sealed save in which a byte changes while it is watched is quarantined by 
   expect(listQuarantine(readRun(dir))).toMatchObject([{ name: `step-${step}.npz`, code: 'MANIFEST_CHECKSUM' }]);
 });
 
-it('an export of the weights causes a warning only when there is no checkpoint', PATIENT, async () => {
+it('an export of the weights causes a warning only when there is no checkpoint', async () => {
   using folder = tempFolder();
   const warnings = async (name: string, steps: number): Promise<string[]> => {
     const dir = join(folder.path, name);

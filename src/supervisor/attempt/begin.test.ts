@@ -106,7 +106,7 @@ describe('a run that was rolled back on another node', () => {
     expect(told).toEqual([expect.stringContaining('the run was rolled back at')]);
   });
 
-  it('does not seal a staged save of an attempt that it was rolled back from', { timeout: 30_000 }, async () => {
+  it('does not seal a staged save of an attempt that it was rolled back from', async () => {
     const stage = { parent: folder.path, path: join(folder.path, 'stage'), isShared: false };
     makeStageFolder(stage);
     const facts = { run: other.run, attempt: 1, save: 'left', step: 250, worldSize: 1 };

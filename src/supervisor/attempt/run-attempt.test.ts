@@ -134,9 +134,8 @@ async function written(name: string): Promise<string> {
   return readFileSync(path, 'utf8').trim();
 }
 
-// A process that ignores SIGTERM gets two seconds, and processes take long to start on a busy
-// machine.
-describe('a notice after the trainer has ended', { timeout: 60_000 }, () => {
+// A process that ignores SIGTERM gets two seconds.
+describe('a notice after the trainer has ended', () => {
   const late = {
     hear: (text: string, notices: Notices): void => {
       if (text.startsWith('ended the processes')) notices.hear('SIGTERM');
@@ -171,14 +170,14 @@ describe('a notice after the trainer has ended', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a notice to another node before the trainer ends', { timeout: 60_000 }, () => {
+describe('a notice to another node before the trainer ends', () => {
   it('is the cause of its end', async () => {
     const end = await live('exit 1', { onStarted: tellOther, isTogether: true });
     expect(end).toMatchObject({ isTerminating: false, peer: { node: 'other', cause: 'sigterm' }, trainer: { code: 1 } });
   });
 });
 
-describe('an attempt that a newer one has replaced', { timeout: 60_000 }, () => {
+describe('an attempt that a newer one has replaced', () => {
   it('exits with 5 whatever its trainer exits with, even without a fence notice', async () => {
     const onStarted = async (): Promise<void> => {
       await startAttempt(openRun(join(folder.path, 'run')), { gang: 'newer' });
@@ -196,7 +195,7 @@ describe('an attempt that a newer one has replaced', { timeout: 60_000 }, () => 
   });
 });
 
-describe('after a defect in the supervisor', { timeout: 60_000 }, () => {
+describe('after a defect in the supervisor', () => {
   it('the end of the trainer is reported in the ledger and in the termination message', async () => {
     const onStarted = (notices: Notices): void => notices.hear('SIGTERM');
     await live('exec sleep 100', { defect: 'once', onStarted });

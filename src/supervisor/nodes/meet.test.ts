@@ -26,7 +26,7 @@ function come(folder: string, nodeRank: number, options: Partial<MeetOptions> = 
   return meet(store, { gang: { id: 'job/1', nodes: NODES, nodeRank }, begin, signal, say: () => {}, ...options });
 }
 
-describe('the supervisors of the nodes of a gang', { timeout: 60_000 }, () => {
+describe('the supervisors of the nodes of a gang', () => {
   it('start one attempt from one checkpoint, in any order of arrival', async () => {
     using folder = tempFolder();
     const begun = await Promise.all([2, 0, 1].map((node) => come(folder.path, node)));

@@ -94,8 +94,7 @@ async function given(heard = said): Promise<ToRank & { readonly type: 'folder' }
   }
 }
 
-// A thread takes long to start on a busy machine.
-describe('a rank that disconnects while it saves into memory', { timeout: 30_000 }, () => {
+describe('a rank that disconnects while it saves into memory', () => {
   it('has handed over if it left its mark, even when its message was lost', async () => {
     const rank = makeRank(0);
     const coordinator = await makeDesk(rank);
@@ -120,7 +119,7 @@ describe('a rank that disconnects while it saves into memory', { timeout: 30_000
   });
 });
 
-describe('the stall of a save', { timeout: 30_000 }, () => {
+describe('the stall of a save', () => {
   it.each([
     ['is the whole time until the hand-over', null, (writeMs: number) => writeMs],
     ['is the time that the rank reports, when it trained on meanwhile', 0, () => 0],
@@ -150,7 +149,7 @@ describe('the stall of a save', { timeout: 30_000 }, () => {
   });
 });
 
-describe('the time that a save took to write', { timeout: 30_000 }, () => {
+describe('the time that a save took to write', () => {
   it.each([
     ['is the time of the slowest rank without its wait for the others', [0, 1e9], (stallMs: number) => stallMs],
     ['is zero when the ranks only waited', [1e9, 1e9], () => 0],
@@ -181,7 +180,7 @@ describe('the time that a save took to write', { timeout: 30_000 }, () => {
   });
 });
 
-describe('a node that takes part in a save of another node', { timeout: 30_000 }, () => {
+describe('a node that takes part in a save of another node', () => {
   it('gets one announcement for each step that ranks wait for, until no rank waits', async () => {
     const ranks = [makeRank(0), makeRank(1, [])] as const;
     const coordinator = await makeDesk(...ranks);
@@ -202,7 +201,7 @@ describe('a node that takes part in a save of another node', { timeout: 30_000 }
   });
 });
 
-describe('a rank that begins a save', { timeout: 30_000 }, () => {
+describe('a rank that begins a save', () => {
   /** Returns a coordinator that is sealing step 5 of this rank. */
   async function sealing(rank: Rank): Promise<SaveCoordinator> {
     const coordinator = await makeDesk(rank);

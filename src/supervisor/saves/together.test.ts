@@ -51,7 +51,7 @@ function follow(way: SaveStrategy): () => string {
   return () => outcome;
 }
 
-describe('a node that begins a save before the first node', { timeout: 60_000 }, () => {
+describe('a node that begins a save before the first node', () => {
   it('waits for as long as the first node reports that its ranks wait too', async () => {
     const [first, second] = [await makeNode(0), await makeNode(1)];
     let isAwaited = true;

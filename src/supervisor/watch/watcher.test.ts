@@ -36,7 +36,7 @@ function watch(program: string): Watcher {
   return watcher;
 }
 
-describe('the last look at a watched folder', { timeout: 30_000 }, () => {
+describe('the last look at a watched folder', () => {
   it('is abandoned at the deadline with a warning', async () => {
     notices.hear('SIGTERM');
     const finished = watch(SILENT).finish(notices, true);
@@ -59,7 +59,7 @@ describe('the last look at a watched folder', { timeout: 30_000 }, () => {
   });
 });
 
-describe('the lost work of a watched run', { timeout: 30_000 }, () => {
+describe('the lost work of a watched run', () => {
   it('is counted from the time at which the save that resume takes was written', async () => {
     const sealed = { type: 'sealed', name: 'a', path: '/a', save: 's', step: 20, bytes: 1, totalMs: 1, newest: { step: 40, ageMs: 3000 } };
     const program = `import { parentPort } from "node:worker_threads"; parentPort.postMessage(${JSON.stringify(sealed)}); parentPort.on("message", () => {})`;

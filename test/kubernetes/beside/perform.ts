@@ -69,8 +69,6 @@ interface Awaited {
 
 /** The policy of gang pods is compared with the manifests; v1 drops selectors by chance. */
 const ANYWHERE: readonly FixName[] = ['in place', 'selector'];
-/** v1 works with one thread, and much else runs beside it. */
-const PATIENCE_MS = 60_000;
 const PAUSE_MS = 400;
 const NONE = { v1: 'nothing', ours: 'nothing', unexplained: [], used: [] };
 
@@ -86,7 +84,7 @@ export async function whenAlike(sides: Sides, { kind, name }: Subject, { wanted,
       found = { ...found, unexplained: [{ path: 'the expected conditions', v1: states.v1, ours: states.ours }, ...found.unexplained] };
     return found.unexplained.length === 0 && fixes.every((fix) => found.used.includes(fix)) ? true : null;
   };
-  await eventually(`${name} to be alike`, isAlike, { patienceMs: PATIENCE_MS, pauseMs: PAUSE_MS }).catch(() => null);
+  await eventually(`${name} to be alike`, isAlike, { pauseMs: PAUSE_MS }).catch(() => null);
   const unused = fixes
     .filter((fix) => !found.used.includes(fix))
     .map((fix) => ({ path: `the fix "${fix}"`, v1: 'a difference', ours: 'none' }));

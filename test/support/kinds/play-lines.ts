@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** How long one command may take on a busy machine. */
-const DEADLINE_MS = 30_000;
+/** How long one command may take on a very busy machine; a command that hangs never ends. */
+const DEADLINE_MS = 120_000;
 
 /**
  * Runs a script beside this file and returns the lines of JSON that it prints. If no line comes in

@@ -89,7 +89,7 @@ describe('a consumer of a pickle', () => {
     ['goes into the state of an object from the memo', 'cm\nC\n)\x81\x94}b0', `}(K\x01h\x00h\x00${TEXT}\x86bu0`, 'h\x00.'],
     ['goes into a list that is put aside inside', '', `}(K\x01]q\x00${TEXT}au0`, 'h\x00.'],
     ['is what a persistent id stands for', '', `}(K\x01${TEXT}Qu0`, 'N.'],
-  ])('still counts taken memory when the value %s', { timeout: 30_000 }, (_, start, unit, end) => {
+  ])('still counts taken memory when the value %s', (_, start, unit, end) => {
     expect(walkPickle(repeated(start, unit, MANY, end), { consumer: drain }).failure?.code).toBe('LIMIT_EXCEEDED');
   });
 

@@ -55,7 +55,7 @@ function write({ save }: Node, ranks: readonly number[]): void {
   for (const rank of ranks) writeFileSync(join(save.data, `rank-${rank}.json`), `state of ${rank}`);
 }
 
-describe('a save of several nodes', { timeout: 60_000 }, () => {
+describe('a save of several nodes', () => {
   it('is one checkpoint with the receipts of all ranks, and every node reports it', async () => {
     using folder = tempFolder();
     const [first, second] = await makeNodes(folder.path);

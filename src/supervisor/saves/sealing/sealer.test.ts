@@ -29,8 +29,7 @@ function makeSealer(dir: string, program?: string): Sealer {
   return sealer;
 }
 
-// A thread takes long to start on a busy machine.
-describe('the seal thread', { timeout: 30_000 }, () => {
+describe('the seal thread', () => {
   it('seals a save, reports its bytes on the way, and deletes old checkpoints', async () => {
     using folder = tempFolder();
     const { store, save } = await handedOver(folder.path);

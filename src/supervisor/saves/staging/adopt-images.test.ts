@@ -75,8 +75,7 @@ async function nextLife(gang = 'next'): Promise<readonly number[]> {
   return scan(store).sealed.map(({ manifest }) => manifest.step);
 }
 
-// A thread takes long to start on a busy machine.
-describe('a save that an earlier attempt left in memory', { timeout: 30_000 }, () => {
+describe('a save that an earlier attempt left in memory', () => {
   it('becomes a checkpoint of the new attempt if it is the newest one handed over, and older ones are freed', async () => {
     await startAttempt(store, { gang: 'first' });
     leave({ step: 10 });
