@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findStrace } from '../crash/injection/strace.ts';
-import { sliceOfCommit } from '../support/slice.ts';
+import { COMMIT, IS_WHOLE, sliceBy } from '../support/slice.ts';
 import { COMMITTERS, killAtCommit, planCommitKills } from './commit-kills.ts';
 
 const tracer = findStrace();
@@ -14,14 +14,19 @@ describe.skipIf('missing' in tracer)(
     it.each(COMMITTERS)('of the %s loses nothing that was acknowledged, and writes nothing twice', async (committer) => {
       const plan = await planCommitKills(strace, committer);
       expect(plan.length).toBeGreaterThan(7);
-      const chosen = sliceOfCommit(
-        plan.map(({ call, nth }) => `${call} ${nth}`),
-        SLICE,
-      );
-      const ends = [];
-      for (const kill of plan.filter(({ call, nth }) => chosen.has(`${call} ${nth}`))) ends.push(await killAtCommit(strace, kill));
-      expect(ends.flatMap(({ faults }) => faults)).toEqual([]);
-      expect(ends.some(({ wasStruck }) => wasStruck)).toBe(true);
+      const kills = new Map(plan.map((kill) => [`${kill.call} ${kill.nth}`, kill]));
+      let struck = 0;
+      for (const [played, name] of sliceBy(COMMIT, [...kills.keys()], kills.size).entries()) {
+        // A thread that had to wait for another makes calls that it does not make again, so the
+        // kills of a commit may all miss.
+        if (!IS_WHOLE && played >= SLICE && struck > 0) break;
+        const kill = kills.get(name);
+        if (kill === undefined) throw new Error(`no kill is called ${name}`);
+        const { faults, wasStruck } = await killAtCommit(strace, kill);
+        expect(faults).toEqual([]);
+        if (wasStruck) struck += 1;
+      }
+      expect(struck).toBeGreaterThan(0);
     });
   },
 );
