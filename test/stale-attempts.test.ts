@@ -8,6 +8,8 @@ import type { RaceAnswer, RaceOrder } from './support/racing-writer.ts';
 import { MEMORY, tempFolder } from './support/temp-folder.ts';
 
 const ROUNDS = 500;
+/** On a busy machine one side may win far more often: then more are played. */
+const MOST_ROUNDS = 8 * ROUNDS;
 
 let writers: ChildProcess[] = [];
 
@@ -27,10 +29,12 @@ async function ask(writer: ChildProcess | undefined, order: RaceOrder): Promise<
 }
 
 describe('processes of an old attempt that race with a new one', () => {
-  it(`commit before it or never, in ${ROUNDS} rounds`, async () => {
+  it(`commit before it or never, in ${ROUNDS} rounds or more`, async () => {
     const rng = createRng(randomSeed());
     const outcomes = { committed: 0, refused: 0 };
-    for (let round = 0; round < ROUNDS; round++) {
+    // Both must have happened, or there was no race.
+    const hadRace = (): boolean => Math.min(outcomes.committed, outcomes.refused) > ROUNDS / 20;
+    for (let round = 0; round < ROUNDS || (!hadRace() && round < MOST_ROUNDS); round++) {
       using folder = tempFolder(MEMORY);
       const run = folder.path;
       const [first, second, newcomer] = writers;
@@ -54,8 +58,6 @@ describe('processes of an old attempt that race with a new one', () => {
       expect(started, `seed ${rng.seed}, round ${round}`).toMatchObject({ kind: 'started', attempt: 2 });
       expect(started.kind === 'started' ? started.seen.toSorted() : null, `seed ${rng.seed}, round ${round}`).toEqual(committed);
     }
-    // Both must have happened, or there was no race.
-    expect(outcomes.committed).toBeGreaterThan(ROUNDS / 20);
-    expect(outcomes.refused).toBeGreaterThan(ROUNDS / 20);
-  }, 120_000);
+    expect(outcomes).toSatisfy(hadRace);
+  });
 });
