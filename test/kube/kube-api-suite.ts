@@ -15,7 +15,7 @@ export interface ApiUnderTest {
 }
 
 const MISSING: Resource = { group: 'holdfast.test', version: 'v1', plural: 'missings', kind: 'Missing', isNamespaced: true };
-const signal = AbortSignal.timeout(10 * 60_000);
+const { signal } = new AbortController();
 
 /** The contract of a KubeApi, the same for every implementation. */
 export function describeKubeApi(title: string, open: () => Promise<ApiUnderTest>, close: () => Promise<void>): void {
