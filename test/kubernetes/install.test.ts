@@ -41,7 +41,8 @@ describe.skipIf(reason !== null)(`an installation on a real cluster${reason === 
     const files = [write('kinds.yaml', manifestText(customResources())), write('operator.yaml', manifestText(reachable(cluster)))];
     // A second time nothing changes, and nothing conflicts.
     for (const file of [...files, ...files]) await kubectl('apply', '--server-side', '--validate=strict', '-f', file);
-    await eventually('the policies to be enforced', async () => ((await refusalOf(cluster, FIRST)) === null ? null : true));
+    for (const [kind, job] of FIRST_OF_KIND)
+      await eventually(`the policies of a ${kind} to be enforced`, async () => ((await refusalOf(cluster, job)) === null ? null : true));
   });
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
@@ -113,6 +114,8 @@ describe.skipIf(reason !== null)(`an installation on a real cluster${reason === 
   });
 });
 
+/** One job of each kind, whose policies are apart. */
+const FIRST_OF_KIND = new Map(INVALID_JOBS.toReversed().map((job) => [job.kind, job]));
 const [FIRST = { title: '', kind: 'PyTorchJob', spec: {}, error: '' } satisfies InvalidJob] = INVALID_JOBS;
 
 function objectOf({ kind, name = 'j', spec }: Omit<InvalidJob, 'error' | 'title'>): Readonly<Record<string, unknown>> {
