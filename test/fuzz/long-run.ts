@@ -43,7 +43,7 @@ We damage copies of whole checkpoints, which real frameworks wrote, and give the
 \`holdfast verify --deep\`. The page counts faults of \`verify\`. A fault is one of these:
 
 - a reader crashes;
-- a verification takes more than 5 s;
+- a verification takes more than 5 s of processor time;
 - a copy whose checksummed bytes changed is called \`RESUMABLE\`.
 
 In each mutant one file is damaged in one to three ways: bits, bytes, hostile numbers, ranges that
@@ -55,7 +55,7 @@ are zeroed, repeated or removed, a cut at either end, or the whole file removed.
 | fixtures | ${victims.length} |
 | seed | ${values.seed} |
 | faults | ${faults.length} |
-| slowest | ${Math.round(slowest)} ms |
+| slowest, in processor time | ${Math.round(slowest)} ms |
 | peak memory of the process that verified them all | ${Math.round(process.resourceUsage().maxRSS / 1024)} MiB |
 
 | verdict | checkpoints |
