@@ -9,8 +9,12 @@ import { killHard, trainerPid } from '../support/trainer-process.ts';
 import { findServers, type Server, type ServerName, startServer } from './servers.ts';
 
 const EXAMPLE = join(ROOT, 'examples/stdlib/train.py');
-/** Long enough that it cannot end before the test interrupts it. */
 const LONG_RUN = ['python3', EXAMPLE, '3000', '0.002'];
+/**
+ * The same run at a fifth of the pace: half a minute, so that it cannot end before the test
+ * interrupts it.
+ */
+const SLOW_RUN = ['python3', EXAMPLE, '3000', '0.01'];
 
 const found = findServers();
 const binaries = 'folder' in found ? found.folder : '';
@@ -29,7 +33,7 @@ describe.skipIf('reason' in found).each(['minio', 'fake-gcs-server'] as const)('
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
     const args = ['--dir', dir, '--ship', `${server.scheme}://${server.bucket}/run`, '--every', '100steps'];
-    const run = new Supervised({ args, command: LONG_RUN, env: server.env });
+    const run = new Supervised({ args, command: SLOW_RUN, env: server.env });
     const shipped = Number(/shipped step (\d+)/.exec(await run.line(/shipped step \d{3,}/))?.[1]);
     const pid = await trainerPid(dir);
     run.kill();

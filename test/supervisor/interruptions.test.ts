@@ -62,7 +62,7 @@ describe('the example, interrupted and restarted with the same command, ends lik
   it('by SIGKILL to the supervisor: the trainer continues, and the next run resumes from its sealed checkpoint', async () => {
     using folder = tempFolder();
     const dir = join(folder.path, 'run');
-    const first = new Supervised({ args: ['--dir', dir, '--every', '50steps'], command: SHORT });
+    const first = new Supervised({ args: ['--dir', dir, '--every', '50steps'], command: LONG });
     await first.line(/sealed step 100 /);
     first.kill();
     // The trainer shares the streams, so they end with it. By then it has printed its result.

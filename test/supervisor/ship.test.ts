@@ -14,10 +14,12 @@ import { killHard, trainerPid } from '../support/trainer-process.ts';
 
 const EXAMPLE = join(ROOT, 'examples/stdlib/train.py');
 const BULKY = join(ROOT, 'test/support/trainers/bulky.py');
-/** Several lives of a trainer, one after the other, on a machine that may be busy. */
-const PATIENT = { timeout: 180_000 };
-/** Long enough that it cannot end before the test interrupts it. */
 const LONG_RUN = ['python3', EXAMPLE, '3000', '0.002'];
+/**
+ * The same run at a fifth of the pace: half a minute, so that it cannot end before the test
+ * interrupts it.
+ */
+const SLOW_RUN = ['python3', EXAMPLE, '3000', '0.01'];
 
 const eventsOf = <Kind extends EventKind>(run: string, kind: Kind): readonly EventOf<Kind>[] =>
   readLedger(run).events.flatMap(({ event }) => (event.kind === kind ? [event as EventOf<Kind>] : []));
@@ -28,7 +30,7 @@ interface Pointer {
 }
 const pointerOf = (remote: string): Pointer => JSON.parse(readFileSync(join(remote, '.holdfast/last-good.json'), 'utf8')) as Pointer;
 
-describe('a run that ships', PATIENT, () => {
+describe('a run that ships', () => {
   let twin: string;
   beforeAll(async () => {
     const env = { PATH: process.env['PATH'], PYTHONPATH: join(ROOT, 'python') };
@@ -39,7 +41,7 @@ describe('a run that ships', PATIENT, () => {
     using folder = tempFolder();
     const [dir, remote] = [join(folder.path, 'run'), join(folder.path, 'copies')];
     const args = ['--dir', dir, '--ship', `file://${remote}`, '--every', '100steps'];
-    const first = new Supervised({ args, command: LONG_RUN });
+    const first = new Supervised({ args, command: SLOW_RUN });
     await first.line(/shipped step \d+ /);
     first.signal('SIGTERM');
     expect((await first.ended).code).toBe(143);
@@ -62,7 +64,7 @@ describe('a run that ships', PATIENT, () => {
     const [dir, old, remote] = [join(folder.path, 'run'), join(folder.path, 'old'), join(folder.path, 'copies')];
     const args = ['--dir', dir, '--ship', `file://${remote}`, '--every', '100steps'];
     for (const pattern of [/shipped step \d+ /, /resuming after step \d+/, /sealed step \d+/]) {
-      const run = new Supervised({ args, command: LONG_RUN });
+      const run = new Supervised({ args, command: SLOW_RUN });
       await run.line(pattern);
       run.signal('SIGTERM');
       expect((await run.ended).code).toBe(143);
@@ -139,7 +141,7 @@ describe('a run that ships', PATIENT, () => {
   });
 });
 
-describe('a run whose node is lost', PATIENT, () => {
+describe('a run whose node is lost', () => {
   /** Makes checkpoints of steps 100 and 200, and a copy of each. */
   async function shippedRun(folder: string): Promise<{ dir: string; remote: string; args: string[]; command: string[]; end: string }> {
     const [dir, remote] = [join(folder, 'run'), join(folder, 'copies')];
@@ -158,7 +160,7 @@ describe('a run whose node is lost', PATIENT, () => {
     expect((await runProcess(LAUNCHER, ['rollback', dir, '--to', '100'])).code).toBe(0);
     const before = await trainerPid(dir);
     // It saves nothing and is killed without warning: it leaves only the rollback.
-    const first = new Supervised({ args: [...args.slice(0, -1), '1000000steps'], command: LONG_RUN });
+    const first = new Supervised({ args: [...args.slice(0, -1), '1000000steps'], command: SLOW_RUN });
     await first.line(/resuming after step 100/);
     const pid = await trainerPid(dir, before);
     first.kill();
