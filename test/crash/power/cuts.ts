@@ -51,11 +51,19 @@ export async function cutPower({ kind, count, rng, python }: CutOptions): Promis
       : new Writer(theirs, python, [FRAMEWORK_WRITER, theirs.path, journalOf(theirs), join(theirs.outside, 'scratch')]);
   await own.hasWritten('sealed 2\n');
   await control?.hasWritten('trainer\'s folder", "step": 2');
-  while (result.cuts < count && result.moving < 20 * count) {
+  // Where the disk of the frameworks moves at most copies, there are more cuts until one shows a
+  // loss.
+  const isEnough = (): boolean => result.cuts >= count && (control === null || lossesOf(result) > 0);
+  while (!isEnough() && result.cuts + result.moving < 20 * count) {
     await realClock.sleep(rng.next() * 80);
     await cutOnce(own, control, result);
   }
   return result;
+}
+
+/** How many saves of the frameworks the cuts have lost. */
+export function lossesOf({ frameworks }: Cuts): number {
+  return [...frameworks.values()].reduce((sum, { older, nothing }) => sum + older + nothing, 0);
 }
 
 async function cutOnce(own: Writer, control: Writer | null, result: Cuts): Promise<void> {
@@ -99,13 +107,13 @@ class Writer implements AsyncDisposable {
     this.#ended = new Promise((resolve) => this.#process.once('exit', resolve));
   }
 
+  /** Waits for a record; the limit of the test is the bound. */
   async hasWritten(text: string): Promise<void> {
-    for (let tries = 0; tries < 4000; tries++) {
-      if (this.#process.exitCode !== null) break;
+    while (this.#process.exitCode === null && this.#process.signalCode === null) {
       if (this.#journal().includes(text)) return;
       await realClock.sleep(30);
     }
-    throw new Error('the writer does not write');
+    throw new Error('the writer has ended');
   }
 
   /** Stops the process, and returns its records up to then. */
