@@ -52,7 +52,7 @@ class FakeSupervisor:
     def expect(self, kind):
         """The next message of this type; skips other messages before it."""
         while True:
-            message = self.heard.get(timeout=10)
+            message = self.heard.get(timeout=60)
             if message["type"] == kind:
                 return message
 
@@ -109,7 +109,7 @@ def attach(supervisor, **more):
 def await_loss(run):
     """Returns when the reading thread has logged that the supervisor is gone; the run is detached a
     moment earlier."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not run._supervisor.connection._has_ended:
         assert time.monotonic() < until, "nobody has noticed"
         time.sleep(0.001)
@@ -120,7 +120,7 @@ def hear(run, supervisor):
     far."""
     mark = (run.last_sealed or 0) + 1_000_000
     supervisor.say({"type": "sealed", "save": "mark", "step": mark, "path": "/"})
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while run.last_sealed != mark:
         assert time.monotonic() < until, "nothing was heard"
         time.sleep(0.001)

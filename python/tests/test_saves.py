@@ -75,7 +75,7 @@ class Saves(unittest.TestCase):
         self.addCleanup(writer.join)
         self.assertFalse(run.step(11))
         self.assertTrue(run.step(20))
-        said = iter(lambda: supervisor.heard.get(timeout=10), None)
+        said = iter(lambda: supervisor.heard.get(timeout=60), None)
         told = [one["type"] for one in itertools.takewhile(lambda one: one.get("step") != 20 or one["type"] != "begin", said)]
         self.assertEqual([kind for kind in told if kind != "step"], ["begin", "saved"])
 
@@ -168,7 +168,7 @@ class Saves(unittest.TestCase):
         writer.start()
         self.addCleanup(writer.join)
         run.finish()
-        said = iter(lambda: supervisor.heard.get(timeout=10)["type"], "finish")
+        said = iter(lambda: supervisor.heard.get(timeout=60)["type"], "finish")
         self.assertIn("saved", list(said))
 
     def test_last_sealed_is_the_newest_sealed_step(self):
