@@ -22,7 +22,12 @@ it.skipIf(reason !== null)(
   `a claim that fails on a full disk leaves no file behind, and none open${reason === null ? '' : ` (skipped: ${reason})`}`,
   () => {
     using disk = mountTmpfs('size=64k');
-    const claims = openClaims(join(disk.path, 'claims'), { clock: realClock, signal: new AbortController().signal, isStrict: true });
+    const claims = openClaims(join(disk.path, 'claims'), {
+      root: disk.path,
+      clock: realClock,
+      signal: new AbortController().signal,
+      isStrict: true,
+    });
     mkdirSync(join(disk.path, 'claims'));
     expect(failure(() => writeFileSync(join(disk.path, 'full'), Buffer.alloc(1 << 20)))).toBe('ENOSPC');
     const before = readdirSync('/proc/self/fd').length;

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../core/clock.ts';
@@ -8,7 +8,7 @@ import { type Claim, openClaims } from './claims.ts';
 import { formatOwner, thisProcess } from './owner.ts';
 
 function claimsIn(folder: string, clock = new VirtualClock(), stop = new AbortController()) {
-  return { claims: openClaims(join(folder, 'claims'), { clock, signal: stop.signal }), clock, stop };
+  return { claims: openClaims(join(folder, 'claims'), { root: folder, clock, signal: stop.signal }), clock, stop };
 }
 
 /** Leaves a claim of a process whose number no live process has. */
@@ -150,6 +150,7 @@ describe('a claim', () => {
   it('is refused to a strict taker where nothing can be written, or where something else lies in its place', () => {
     using folder = tempFolder();
     const strict = openClaims(join(folder.path, 'claims'), {
+      root: folder.path,
       clock: new VirtualClock(),
       signal: new AbortController().signal,
       isStrict: true,
@@ -165,6 +166,23 @@ describe('a claim', () => {
     expect(() => strict.tryTake('it')).toThrow('ENOTDIR');
     expect(readdirSync(join(folder.path, 'claims'))).toEqual([name]);
     expect(claimsIn(folder.path).claims.tryTake('it')).not.toBeNull();
+  });
+
+  it.each(['before it is taken', 'while it is held'])('follows no link that replaces its folder %s', (moment) => {
+    using folder = tempFolder();
+    const [inside, outside] = [join(folder.path, 'run', 'claims'), join(folder.path, 'outside')];
+    for (const path of [join(folder.path, 'run'), inside, outside, join(outside, 'gone-old')]) mkdirSync(path);
+    utimesSync(join(outside, 'gone-old'), 1, 1);
+    const exchange = () => {
+      renameSync(inside, join(folder.path, 'away'));
+      symlinkSync(outside, inside);
+    };
+    const { claims } = claimsIn(join(folder.path, 'run'));
+    if (moment === 'before it is taken') exchange();
+    const claim = taken(claims.tryTake('it'));
+    if (moment === 'while it is held') exchange();
+    claim.release();
+    expect(readdirSync(outside)).toEqual(['gone-old']);
   });
 
   it.skipIf(process.getuid?.() === 0)('is granted to every taker in a folder of another user', () => {

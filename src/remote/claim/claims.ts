@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { throughFolder } from '../../core/beneath.ts';
 import type { Clock } from '../../core/clock.ts';
-import { readRegularFile } from '../../core/read-regular.ts';
+import { removeQuietly } from '../../store/disk/delete-tree.ts';
+import { type DurableFs, fsBeneath } from '../../store/disk/durable-fs.ts';
 import { isCode, isNotOurs } from '../../store/disk/store-error.ts';
 import { BEAT_MS, formatOwner, isGone, type Owner, parseOwner, thisProcess } from './owner.ts';
 
@@ -24,6 +26,8 @@ export interface Claims {
 
 /** What claims need from the process that takes them. */
 export interface ClaimsOptions {
+  /** The folder that the user named. Claims lie below it, and no link below it is followed. */
+  readonly root: string;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /**
@@ -50,9 +54,10 @@ const [CANDIDATE, GONE] = ['candidate-', 'gone-'];
  * strict claims.
  */
 export function openClaims(folder: string, options: ClaimsOptions): Claims {
+  const place = { folder, root: options.root, fs: fsBeneath(options.root), clock: options.clock };
   const tryTake = (what: string): Tried => {
     try {
-      return compete(folder, what, options);
+      return compete(place, what);
     } catch (thrown) {
       if (options.isStrict === true) throw thrown;
       return { claim: { release() {} } };
@@ -75,20 +80,29 @@ export function openClaims(folder: string, options: ClaimsOptions): Claims {
   };
 }
 
+/** Where claims lie, and how they are reached. */
+interface Place {
+  readonly folder: string;
+  readonly root: string;
+  readonly fs: DurableFs;
+  readonly clock: Clock;
+}
+
 type Tried = { readonly claim: Claim } | { readonly heldBy: Owner | null };
 
-function compete(folder: string, what: string, options: ClaimsOptions): Tried {
-  const path = join(folder, `claim-${createHash('sha256').update(what).digest('hex').slice(0, 40)}`);
-  const candidate = prepare(folder);
+function compete(place: Place, what: string): Tried {
+  const { fs } = place;
+  const path = join(place.folder, `claim-${createHash('sha256').update(what).digest('hex').slice(0, 40)}`);
+  const candidate = prepare(place);
   try {
     for (;;) {
-      if (moved(candidate.path, path)) return { claim: hold(candidate, path, options) };
-      const holder = readHolder(path, candidate);
+      if (moved(fs, candidate.path, path)) return { claim: hold(place, candidate, path) };
+      const holder = readHolder(fs, path, candidate);
       if (!holder.isGone) {
         candidate.discard();
         return { heldBy: holder.owner };
       }
-      moveOut(path, holder.owner?.id ?? null);
+      moveOut(fs, path, holder.owner?.id ?? null);
     }
   } catch (thrown) {
     candidate.discard();
@@ -104,18 +118,19 @@ interface Candidate {
 }
 
 /** Prepares a folder that names this process, not yet under the name of a claim. */
-function prepare(folder: string): Candidate {
+function prepare(place: Place): Candidate {
+  const { fs, folder } = place;
   const owner = thisProcess(randomUUID());
   const path = join(folder, `${CANDIDATE}${owner.id}`);
   for (let tries = 1; ; tries++) {
     try {
       // Make only this folder: other code makes the run's own folder, as a whole.
-      makeFolder(folder);
-      mkdirSync(path);
-      const file = writeOwner(join(path, OWNER_FILE), owner);
-      return { owner, path, file, discard: () => (closeSync(file), remove(path)) };
+      makeFolder(fs, folder);
+      fs.mkdir(path);
+      const file = writeOwner(place, join(path, OWNER_FILE), owner);
+      return { owner, path, file, discard: () => (closeSync(file), removeQuietly(fs, path)) };
     } catch (thrown) {
-      remove(path);
+      removeQuietly(fs, path);
       // Another process that was done has removed the folder in between.
       if (!isCode(thrown, 'ENOENT') || tries === MAX_TRIES) throw thrown;
     }
@@ -123,8 +138,9 @@ function prepare(folder: string): Candidate {
 }
 
 /** Writes the file that names this process and keeps it open, to write heartbeats into. */
-function writeOwner(path: string, owner: Owner): number {
-  const file = openSync(path, 'wx', 0o600);
+function writeOwner({ root }: Place, path: string, owner: Owner): number {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+  const file = throughFolder(root, relative(root, path), (real) => openSync(real, flags, 0o600));
   try {
     writeSync(file, formatOwner(owner), 0);
     return file;
@@ -134,18 +150,18 @@ function writeOwner(path: string, owner: Owner): number {
   }
 }
 
-function makeFolder(folder: string): void {
+function makeFolder(fs: DurableFs, folder: string): void {
   try {
-    mkdirSync(folder);
+    fs.mkdir(folder);
   } catch (thrown) {
     if (!isCode(thrown, 'EEXIST')) throw thrown;
   }
 }
 
 /** Renames a folder; false when the new name is taken. */
-function moved(from: string, to: string): boolean {
+function moved(fs: DurableFs, from: string, to: string): boolean {
   try {
-    renameSync(from, to);
+    fs.rename(from, to);
     return true;
   } catch (thrown) {
     if (isCode(thrown, 'ENOTEMPTY', 'EEXIST')) return false;
@@ -162,14 +178,15 @@ interface Holder {
  * Reads the owner of a claim and decides whether it is gone. An unreadable owner file is judged by
  * its age alone, and a folder without one is no claim.
  */
-function readHolder(path: string, { owner: here, file }: Candidate): Holder {
+function readHolder(fs: DurableFs, path: string, { owner: here, file }: Candidate): Holder {
   // A heartbeat of our own, to compare theirs with.
   beat(file, here);
   const ours = fstatSync(file).mtimeMs;
   try {
-    const owner = parseOwner(readOwner(join(path, OWNER_FILE)));
-    const silent = ours - statSync(join(path, OWNER_FILE)).mtimeMs;
-    return { owner, isGone: isGone(owner ?? NOBODY, silent, here) };
+    const owner = parseOwner(readOwner(fs, join(path, OWNER_FILE)));
+    const seen = fs.stat(join(path, OWNER_FILE));
+    if (seen === null) return { owner: null, isGone: true };
+    return { owner, isGone: isGone(owner ?? NOBODY, ours - seen.mtimeMs, here) };
   } catch (thrown) {
     if (isCode(thrown, 'ENOENT')) return { owner: null, isGone: true };
     throw thrown;
@@ -182,20 +199,20 @@ function beat(file: number, owner: Owner): void {
 }
 
 /** Moves a claim away if it is still the one that the caller looked at. */
-function moveOut(path: string, id: string | null): void {
+function moveOut(fs: DurableFs, path: string, id: string | null): void {
   const away = join(path, '..', `${GONE}${randomUUID()}`);
   try {
-    renameSync(path, away);
+    fs.rename(path, away);
   } catch (thrown) {
     if (isCode(thrown, 'ENOENT')) return;
     throw thrown;
   }
   // Another process may have taken the claim in between. It gets its claim back.
-  if ((parseOwner(readIfThere(join(away, OWNER_FILE)))?.id ?? null) !== id) moved(away, path);
-  remove(away);
+  if ((parseOwner(readIfThere(fs, join(away, OWNER_FILE)))?.id ?? null) !== id) moved(fs, away, path);
+  removeQuietly(fs, away);
 }
 
-function hold({ owner, file }: Candidate, path: string, { clock }: ClaimsOptions): Claim {
+function hold({ fs, folder, clock }: Place, { owner, file }: Candidate, path: string): Claim {
   const released = new AbortController();
   const beating = async (): Promise<void> => {
     for (;;) {
@@ -211,8 +228,8 @@ function hold({ owner, file }: Candidate, path: string, { clock }: ClaimsOptions
       released.abort();
       try {
         closeSync(file);
-        moveOut(path, owner.id);
-        sweep(join(path, '..'), owner);
+        moveOut(fs, path, owner.id);
+        sweep(fs, folder, owner);
       } catch {
         // The folder is not empty, or the next taker sees that the owner is gone.
       }
@@ -224,41 +241,39 @@ function hold({ owner, file }: Candidate, path: string, { clock }: ClaimsOptions
  * Removes the leftovers of processes killed between two of these steps. Removes the folder, too,
  * when it is empty.
  */
-function sweep(folder: string, here: Owner): void {
+function sweep(fs: DurableFs, folder: string, here: Owner): void {
   // This time comes from the file server's clock: our claim was moved here a moment ago.
-  const now = statSync(folder).mtimeMs;
-  for (const name of readdirSync(folder)) {
+  const now = changedAt(fs, folder);
+  for (const name of fs.list(folder)) {
     if (!name.startsWith(CANDIDATE) && !name.startsWith(GONE)) continue;
     const path = join(folder, name);
-    const owner = parseOwner(readIfThere(join(path, OWNER_FILE)));
+    const owner = parseOwner(readIfThere(fs, join(path, OWNER_FILE)));
     // A folder without an owner was left half-made or half-removed. Only its age counts.
-    if (isGone(owner ?? NOBODY, owner === null ? now - statSync(path).mtimeMs : 0, here)) remove(path);
+    if (isGone(owner ?? NOBODY, owner === null ? now - changedAt(fs, path) : 0, here)) removeQuietly(fs, path);
   }
-  rmdirSync(folder);
+  fs.rmdir(folder);
 }
 
-function readIfThere(file: string): string {
+/** Another process may have removed it meanwhile: then it is as old as can be. */
+function changedAt(fs: DurableFs, path: string): number {
+  return fs.stat(path)?.mtimeMs ?? 0;
+}
+
+function readIfThere(fs: DurableFs, file: string): string {
   try {
-    return readOwner(file);
+    return readOwner(fs, file);
   } catch {
     return '';
   }
 }
 
-/** Something else in its place names no owner. */
-function readOwner(file: string): string {
+/** Something else in its place, or far too much, names no owner. */
+function readOwner(fs: DurableFs, file: string): string {
   try {
-    return readRegularFile(file, MAX_OWNER_BYTES).toString('utf8');
+    if ((fs.stat(file)?.size ?? 0) > MAX_OWNER_BYTES) return '';
+    return fs.readFile(file).toString('utf8');
   } catch (thrown) {
     if (isNotOurs(thrown)) return '';
     throw thrown;
-  }
-}
-
-function remove(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true });
-  } catch {
-    // The next sweep removes it.
   }
 }

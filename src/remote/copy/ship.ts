@@ -52,7 +52,7 @@ export interface Shipped {
  */
 export async function shipCheckpoint(checkpoint: SealedCheckpoint, options: ShipOptions): Promise<Shipped> {
   const { store, remote, stop, signal = stop.signal, clock, onWait } = options;
-  const claims = openClaims(at.store(store.path, 'shipping'), { clock, signal });
+  const claims = openClaims(at.store(store.path, 'shipping'), { root: store.path, clock, signal });
   // Two processes that send the same objects would abort each other's uploads.
   const claim = await claims.take(claimOf(remote.url, checkpoint.name), (owner) => onWait?.(owner?.pid ?? null));
   try {

@@ -57,7 +57,7 @@ export interface FetchedCopy {
  * as it arrives. Then come the manifest and one rename into place.
  */
 export async function fetchCopy(store: OpenStore, found: RemoteCheckpoint, options: FetchCopyOptions): Promise<FetchedCopy> {
-  const claims = openClaims(at.store(store.path, 'fetching'), options);
+  const claims = openClaims(at.store(store.path, 'fetching'), { ...options, root: store.path });
   // Two processes that fetch the same copy share the received files, and only one can put them in
   // place.
   const claim = await claims.take(claimOf(found.manifest.save), (owner) => options.onWait?.(owner?.pid ?? null, found.name));
@@ -114,7 +114,7 @@ async function admit(store: OpenStore, found: RemoteCheckpoint, demand: FetchDem
  * receiving it.
  */
 export function discardStaged({ fs, path }: OpenStore, save: string, options: FetchCopyOptions): void {
-  const claim = openClaims(at.store(path, 'fetching'), options).tryTake(claimOf(save));
+  const claim = openClaims(at.store(path, 'fetching'), { ...options, root: path }).tryTake(claimOf(save));
   if (claim === null) return;
   try {
     removeTree(fs, stagingOf(path, save));

@@ -210,7 +210,7 @@ export class DirectoryStore implements ObjectStore {
   async #locked<T>(key: string, work: () => Promise<T>): Promise<T> {
     const { clock, signal, path } = this.#options;
     makeLastingFolders(dirname(join(path, LOCKS)));
-    const claims = openClaims(join(path, LOCKS), { clock, signal, isStrict: true });
+    const claims = openClaims(join(path, LOCKS), { root: path, clock, signal, isStrict: true });
     const patience = clock.monotonic() + LOCK_PATIENCE_MS;
     let claim = claims.tryTake(key);
     for (; claim === null; claim = claims.tryTake(key)) {
