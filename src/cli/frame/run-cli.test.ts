@@ -20,6 +20,7 @@ const greet = defineCommand({
     if (operands[0] === 'nobody')
       throw new HoldfastError('PATH_NOT_FOUND', { message: 'there is no nobody\u001b[2J', hint: 'ask another' });
     if (operands[0] === 'bug') throw new TypeError('undefined is not a person\n    at secret.ts');
+    if (operands[0] === 'moved') throw Object.assign(new Error('ENOTDIR: not a directory, open runs'), { code: 'ENOTDIR' });
     if (output.json) output.printJson({ hello: operands });
     else output.print(`hello ${operands.join(', ')}${values.loud ? '!' : ''}`);
     output.note('that went well');
@@ -185,6 +186,12 @@ describe('an error', () => {
     const { code, stderr } = await run(['greet', 'bug']);
     expect(code).toBe(70);
     expect(stderr).toMatch(/^error INTERNAL: undefined is not a person\n {2}This is a defect in Holdfast\..*\n$/);
+  });
+
+  it('about a folder that was replaced meanwhile is not called a defect', async () => {
+    const { code, stderr } = await run(['greet', 'moved']);
+    expect(code).toBe(EXIT.noInput);
+    expect(stderr).toMatch(/^error PATH_NOT_SUPPORTED: a link or a file replaced a folder .*open runs/);
   });
 
   it('shows its stack with HOLDFAST_DEBUG=1', async () => {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
-import { HoldfastError, systemCode } from '../../core/errors.ts';
+import { HoldfastError, systemCode, toError } from '../../core/errors.ts';
 import { EXIT } from '../../core/exit-codes.ts';
 import { exitCodeOf, Lifecycle, type SignalSource, type StopSignal } from '../../core/lifecycle.ts';
-import { excerpt } from '../../core/printable.ts';
+import { excerpt, printable } from '../../core/printable.ts';
 import type { Command, CommandEntry, Invocation } from './command.ts';
 import { GLOBAL_OPTIONS } from './global-options.ts';
 import { createOutput, type Output } from '../output/output.ts';
@@ -136,7 +136,7 @@ async function runEntry(entry: CommandEntry, { args, all }: Words, world: NodeFa
     }
   } catch (thrown) {
     if (!hasTakenOver) await command.onRefused?.(thrown, { clock, env, args: ownArguments(all) });
-    throw withHint(thrown, entry.name);
+    throw withHint(asReplaced(thrown), entry.name);
   }
 }
 
@@ -174,6 +174,19 @@ function unknownCommand(name: string, commands: readonly CommandEntry[]): Holdfa
   return new HoldfastError('USAGE', {
     message: `unknown command "${excerpt(name, 40)}".${didYouMean(name, names)}`,
     hint: '`holdfast help` lists the commands.',
+  });
+}
+
+/**
+ * A folder that another process replaced while the command worked: no later look-up finds it, and
+ * that is no defect. Commands check the kind of each folder before they use it.
+ */
+function asReplaced(thrown: unknown): unknown {
+  if (thrown instanceof HoldfastError || !['ENOTDIR', 'ELOOP'].includes(systemCode(thrown) ?? '')) return thrown;
+  return new HoldfastError('PATH_NOT_SUPPORTED', {
+    message: `a link or a file replaced a folder while the command worked (${printable(toError(thrown).message)})`,
+    hint: 'Nothing behind it was read or changed. Find the process that replaces it, then run the command again.',
+    cause: thrown,
   });
 }
 
