@@ -63,6 +63,67 @@ describe('a node whose peer is interrupted', () => {
   });
 });
 
+/** Makes saves until the file `enough` exists, and stays after its end until `leave` exists. */
+const TRAINER = `
+import os, sys, time, holdfast
+rank, folder = int(sys.argv[1]), sys.argv[2]
+os.environ.update(RANK=str(rank), WORLD_SIZE='2')
+def waits_for(name):
+    return not os.path.exists(os.path.join(folder, name))
+run = holdfast.attach()
+step = run.resume(lambda folder: None)
+while waits_for('enough'):
+    time.sleep(0.002)
+    if run.step(step):
+        with run.save(step) as saved:
+            print('writes', flush=True)
+            while waits_for('written'):
+                time.sleep(0.02)
+            (saved / f'state-{rank}').write_text('state')
+    step += 1
+run.finish()
+print('finished', flush=True)
+while waits_for('leave'):
+    time.sleep(0.02)
+`;
+
+function startRanks(folder: string, every: string): readonly [Supervised, Supervised] {
+  const args = ['--dir', join(folder, 'run'), '--nodes=2', '--grace=30s', '--every', every];
+  const startRank = (rank: number): Supervised =>
+    start({
+      args: [...args, `--node-rank=${rank}`],
+      command: ['python3', '-c', TRAINER, String(rank), folder],
+      env: { HOLDFAST_NODE: `node-${rank}` },
+    });
+  return [startRank(0), startRank(1)];
+}
+
+describe('two nodes whose ranks cannot agree', () => {
+  it('that are both told to end after their trainers have finished do not wait for each other', async () => {
+    using folder = tempFolder();
+    const nodes = startRanks(folder.path, '1000000steps');
+    await Promise.all(nodes.map((node) => node.line(/has attached/)));
+    writeFileSync(join(folder.path, 'enough'), '');
+    await Promise.all(nodes.map((node) => node.line(/^finished/)));
+    for (const node of nodes) node.signal('SIGTERM');
+    await Promise.all(nodes.map((node) => node.line(/notice: SIGTERM/)));
+    writeFileSync(join(folder.path, 'leave'), '');
+    expect(await Promise.all(nodes.map(async ({ ended }) => (await ended).code))).toEqual([0, 0]);
+  });
+
+  it('seal the save that both write when one of them is told to end', async () => {
+    using folder = tempFolder();
+    const nodes = startRanks(folder.path, '20steps');
+    await Promise.all(nodes.map((node) => node.line(/^writes/)));
+    nodes[1].signal('SIGTERM');
+    await nodes[0].line(/node-1 was told to end/);
+    writeFileSync(join(folder.path, 'written'), '');
+    const ends = await Promise.all(nodes.map(({ ended }) => ended));
+    expect(ends.map(({ code }) => code)).toEqual([143, 143]);
+    for (const { stderr } of ends) expect(stderr).toMatch(/sealed step \d+ /);
+  });
+});
+
 describe('a node whose trainer fails without an interruption', () => {
   it('has failed, with the trainer’s own code', async () => {
     using folder = tempFolder();

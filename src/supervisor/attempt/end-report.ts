@@ -1,4 +1,4 @@
-import { exitOfRun, type RunEnd, type RunExit } from '../../domain/exit/exit-contract.ts';
+import { exitOfRun, type RunEnd, type RunExit, type TrainerExit } from '../../domain/exit/exit-contract.ts';
 import type { Cause } from '../../domain/grace/notice.ts';
 import type { TerminationMessage } from '../../domain/exit/termination-message.ts';
 import type { FlushOutcome } from '../ending/ending.ts';
@@ -22,16 +22,23 @@ export function leaveProvisional(ended: Ended): void {
 }
 
 /**
+ * Records the end of the trainer as soon as it is known: other nodes wait for this record, and must
+ * not wait for each other's end.
+ */
+export function recordTrainerEnd({ session, log }: Pick<Ended, 'session' | 'log'>, trainer: TrainerExit): void {
+  const code = 'code' in trainer ? trainer.code : null;
+  const signal = 'signal' in trainer ? trainer.signal : null;
+  log.record({ kind: 'trainer-ended', code, signal, saidFinished: session.saidFinished });
+}
+
+/**
  * Reports the end of an attempt in the ledger and in the termination message, and for the next
  * attempt. `flush` is null when its outcome is unknown.
  */
 export function writeEnd(ended: Ended, end: RunEnd, flush: FlushOutcome | null): RunExit {
   const { log, session } = ended;
   const exit = exitOfRun(end);
-  const { trainer, saidFinished } = end;
-  const code = trainer !== null && 'code' in trainer ? trainer.code : null;
-  const signal = trainer !== null && 'signal' in trainer ? trainer.signal : null;
-  log.record({ kind: 'trainer-ended', code, signal, saidFinished });
+  const { trainer } = end;
   const isFinished = exit.kind === 'finished';
   const sentence = isFinished ? `${exit.sentence}${lossSentence(session)}` : exit.sentence;
   const facts = { ...factsOf(ended, isFinished), sentence };

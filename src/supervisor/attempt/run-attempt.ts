@@ -10,6 +10,7 @@ import { RESERVE_MS } from '../../domain/grace/flush-decision.ts';
 import type { AttemptEnd, AttemptOptions } from './attempt-options.ts';
 import { begin } from './begin.ts';
 import { bounded } from '../../core/bounded.ts';
+import type { RunLog } from '../base/run-log.ts';
 import { tryOrReport } from '../base/try-or-report.ts';
 import { keepCadence } from './cadence-keeper.ts';
 import { endTrainer, type FlushOutcome } from '../ending/ending.ts';
@@ -17,10 +18,10 @@ import { trainerEnvironment, withResumeArgument } from './environment.ts';
 import type { Resume } from '../base/resume.ts';
 import { type AfterFinish, watchAfterFinish } from '../hang/after-finish.ts';
 import { type HangWatch, watchProgress } from '../hang/watch-progress.ts';
-import { interruptedPeer, unfinishedPeer } from '../nodes/interrupted-peer.ts';
+import { interruptedPeer, unfinishedNode, unfinishedPeer } from '../nodes/interrupted-peer.ts';
 import { endWithPeer } from './end-with-peer.ts';
 import { type Begun, meet } from '../nodes/meet.ts';
-import { leaveProvisional, writeEnd } from './end-report.ts';
+import { leaveProvisional, recordTrainerEnd, writeEnd } from './end-report.ts';
 import { TrainerSession } from '../session/trainer-session.ts';
 import type { RunOptions } from '../settings/run-options.ts';
 import { endOrphans } from './orphan-trainers.ts';
@@ -124,9 +125,10 @@ async function withSocket(live: AttemptOptions, prepared: Prepared): Promise<Att
     endWithPeer({ options, store, log, session, trainer, attempt: prepared.attempt.attempt, signal: stop.signal });
     const linger = startHangWatch(live, { session, trainer, signal: stop.signal });
     const wasTold = trainer.ended.then(() => live.notices.first !== null);
-    const peer = trainer.ended.then(() => peerOf(live, { session, attempt: prepared.attempt }));
+    const gone = hasGone({ session, trainer, log }, store.clock);
+    const peer = gone.then(async () => peerOf(live, { session, attempt: prepared.attempt, wasTold: await wasTold }));
     const told = new AbortController();
-    const running = { ...prepared, session, trainer, wasTold, peer, linger, watcher, fenced: fenced.promise, stop, told };
+    const running = { ...prepared, session, trainer, wasTold, gone, peer, linger, watcher, fenced: fenced.promise, stop, told };
     return await untilEnd(live, running).catch((thrown: unknown) => outliveDefect(thrown, live, running));
   } finally {
     stop.abort();
@@ -171,6 +173,8 @@ interface Running extends Prepared {
   readonly trainer: Trainer;
   /** True if a notice to end had come before the trainer ended; a later one is not the cause. */
   readonly wasTold: Promise<boolean>;
+  /** Resolves when the trainer has ended, and its end is recorded. */
+  readonly gone: Promise<void>;
   /** The other node that had a notice to end by then. */
   readonly peer: Promise<InterruptedPeer | null>;
   readonly linger: AfterFinish;
@@ -183,8 +187,7 @@ interface Running extends Prepared {
 
 async function untilEnd(live: AttemptOptions, running: Running): Promise<AttemptEnd> {
   const { store, log, notices } = live;
-  const { session, trainer, attempt, stop } = running;
-  const gone = hasGone(running, store.clock);
+  const { session, trainer, attempt, stop, gone } = running;
   const first = await Promise.race([gone.then(() => 'ended' as const), notices.terminating, running.fenced]);
   stop.abort();
   let flush: FlushOutcome = 'none';
@@ -222,18 +225,23 @@ async function untilEnd(live: AttemptOptions, running: Running): Promise<Attempt
 }
 
 /**
- * Finds the other node that had a notice to end. A node with a notice of its own need not know, and
- * a silent disk is not asked.
+ * Finds the other node that had a notice to end. A node with a notice of its own only asks if the
+ * others are finished, too. A silent disk is not asked.
  */
 async function peerOf(
   { options, store, log, notices }: AttemptOptions,
-  { session, attempt }: Pick<Running, 'session' | 'attempt'>,
+  { session, attempt, wasTold }: Pick<Running, 'session' | 'attempt'> & { readonly wasTold: boolean },
 ): Promise<InterruptedPeer | null> {
-  if (options.gang === null || session.isDiskSilent) return null;
+  const { gang } = options;
+  if (gang === null || session.isDiskSilent || (wasTold && !session.saidFinished)) return null;
+  const { clock } = store;
   const siblings = { run: store.path, attempt: attempt.attempt, node: log.node };
-  if (notices.first !== null && !session.saidFinished) return null;
   try {
-    return session.saidFinished ? await unfinishedPeer(siblings, store.clock) : interruptedPeer(siblings);
+    if (!session.saidFinished) return interruptedPeer(siblings);
+    if (!wasTold || notices.first === null) return await unfinishedPeer(siblings, clock);
+    const leftMs = (notices.deadline?.deadlineMs ?? Infinity) - clock.now() - 2 * TELL_MS;
+    const node = await unfinishedNode(siblings, { nodes: gang.nodes, boundMs: leftMs, clock });
+    return node === null ? null : { node, cause: notices.first.cause, saidFinished: false };
   } catch (thrown) {
     log.complain(thrown);
     return null;
@@ -293,13 +301,14 @@ async function outliveDefect(thrown: unknown, live: AttemptOptions, running: Run
   return { ...end, lastGoodStep: measured.lastGoodStep };
 }
 
-/** Resolves when the trainer has ended and all its messages are handled. */
-async function hasGone({ session, trainer }: Running, clock: Clock): Promise<void> {
-  await trainer.ended;
+/** Resolves when the trainer has ended and all its messages are handled, and records its end. */
+async function hasGone({ session, trainer, log }: Pick<Running, 'session' | 'trainer'> & { log: RunLog }, clock: Clock): Promise<void> {
+  const end = await trainer.ended;
   // A worker that outlives its launcher gets SIGTERM and keeps its connection while it ends. The
   // wait for it is bounded.
   trainer.tellAll('SIGTERM');
   await bounded(session.drained(), REST_MS, clock);
+  recordTrainerEnd({ session, log }, end);
 }
 
 /** Seals the save that was handed over, as long as there is time, and abandons any other. */

@@ -22,6 +22,7 @@ export async function nextInterruptedPeer(siblings: Siblings, { clock, signal, i
   for (;;) {
     await clock.sleep(LOOK_MS, { signal });
     const peer = isWanted() ? interruptedPeer(siblings) : null;
-    if (peer !== null) return peer;
+    // What comes after the end of a finished trainer concerns no other node.
+    if (peer !== null && !peer.saidFinished) return peer;
   }
 }

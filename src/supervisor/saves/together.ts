@@ -11,6 +11,7 @@ import { abandonSave, beginSave } from '../../store/commit/save.ts';
 import type { Expected, SaveStrategy } from './open-save.ts';
 import { namesOf } from './sealing/one-writer.ts';
 import type { Sealer } from './sealing/sealer.ts';
+import { hasEndedNode } from '../nodes/ended-node.ts';
 import { GangPlace } from '../nodes/gang-folder.ts';
 import { until } from '../nodes/until.ts';
 
@@ -62,7 +63,8 @@ export function saveTogether({ store, attempt, gang, retention, env, sealer }: S
   const follow = async (step: number, signal: AbortSignal): Promise<string> => {
     const tooLate = (): Error => incomplete(`the first node did not reach step ${step} in time`);
     const sign = (): string | null => signOf(place.read(COMING), step);
-    const found = await until(() => findOpened(step), { clock: store.clock, boundMs: OPEN_MS, sign, signal, tooLate });
+    const isInVain = (): boolean => hasEndedNode(store.path, attempt.attempt);
+    const found = await until(() => findOpened(step), { clock: store.clock, boundMs: OPEN_MS, sign, isInVain, signal, tooLate });
     joined.add(found);
     return found;
   };

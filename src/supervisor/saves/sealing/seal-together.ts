@@ -12,6 +12,7 @@ import { HoldfastError } from '../../../core/errors.ts';
 import type { SealedSave, SharedWork } from './seal-messages.ts';
 import { assertOneWriterEach } from './one-writer.ts';
 import { vouchingRank } from '../../nodes/share-files.ts';
+import { hasEndedNode } from '../../nodes/ended-node.ts';
 import { until } from '../../nodes/until.ts';
 
 interface Found {
@@ -47,7 +48,7 @@ export async function sealTogether(store: OpenStore, work: SharedWork, options: 
     if (nodeRank === 0) assertOneWriterEach(store.fs, save);
     await leaveReceipts(store, work, options);
     checksummedMs = clock.monotonic();
-    const wait = { clock, boundMs: work.boundMs, signal: options.signal };
+    const wait = { clock, boundMs: work.boundMs, isInVain: isInVain(store, save), signal: options.signal };
     if (nodeRank === 0) {
       await until(() => hasAllReceipts(store, save), { ...wait, tooLate: () => tooLate(missingReceipts(store, save)) });
       sealed = commitSave(store, save);
@@ -82,6 +83,7 @@ async function agreeOnFiles(store: OpenStore, { save, nodes, nodeRank, boundMs }
   await until(() => (missing().length === 0 ? true : null), {
     clock,
     boundMs,
+    isInVain: isInVain(store, save),
     signal,
     tooLate: () => tooLate(`node ${missing().join(', ').replaceAll('written-', '')} has not written its part`),
   });
@@ -93,6 +95,11 @@ async function leaveReceipts(store: OpenStore, { save, ranks }: SharedWork, opti
     const files = paths.filter((path) => vouchingRank(path, save.worldSize) === rank);
     await writeReceipt(store, save, { rank, files, ...options });
   }
+}
+
+/** A node that has ended writes no more. */
+function isInVain({ path }: OpenStore, { attempt }: Save): () => boolean {
+  return () => hasEndedNode(path, attempt);
 }
 
 function hasAllReceipts(store: OpenStore, save: Save): true | null {
