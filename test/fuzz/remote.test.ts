@@ -134,16 +134,16 @@ describe.each(Object.keys(LOCALS) as Local[])('a run that starts with %s over co
     expect(pointer).toMatchObject({ step: 80, attempt: 4 });
   });
 
-  it('resumes from no older step while the copies cannot be read', async () => {
+  it('resumes from no older step, and reuses no attempt number, while the copies or the numbers cannot be read', async () => {
     for (const name of ['names', 'attempt-numbers']) {
       const outcome = await afterSpoiling(local, (copies) => {
         const folder = join(copies, '.holdfast', name);
         rmSync(folder, { recursive: true });
         symlinkSync(name, folder);
       });
-      const refused = { refused: LOCALS[local] === 0 ? EXIT.notWritten : EXIT.unavailable };
-      // A number follows from the copies, too.
-      expect([name, outcome]).toEqual([name, name === 'names' ? refused : expect.objectContaining({ step: 80 })]);
+      // Without them no number is certain to be unused.
+      const isSilent = name === 'attempt-numbers' || LOCALS[local] > 0;
+      expect([name, outcome]).toEqual([name, { refused: isSilent ? EXIT.unavailable : EXIT.notWritten }]);
     }
   });
 

@@ -9,6 +9,7 @@ import { RequestFailure } from '../../remote/transfer/failure.ts';
 import type { RetryPolicy } from '../../remote/transfer/retry.ts';
 import { recordShipped } from '../../remote/copy/shipped.ts';
 import { tellRetries } from '../../remote/transfer/tell-retries.ts';
+import { newestNumber } from '../../store/attempt/attempt.ts';
 import { readRollback } from '../../store/folder/rollback.ts';
 import { scan } from '../../store/folder/scan.ts';
 import { type OpenStore, readRun } from '../../store/folder/store.ts';
@@ -32,6 +33,8 @@ export interface RemoteRunOptions {
   readonly signal: AbortSignal;
   /** How long this start waits for the store. */
   readonly patience: StartPatience;
+  /** Opens the store; a test may replace it. */
+  readonly open?: typeof openShipStore;
 }
 
 /** A start that can resume without the store waits only briefly for it. */
@@ -60,7 +63,7 @@ export async function identifyRemote(dir: string, options: RemoteRunOptions): Pr
   } catch (thrown) {
     if (isConflict(thrown)) throw asUnusable(thrown);
     options.signal.throwIfAborted();
-    if (!isOptional) throw unreachable(ship, thrown, hasOwn);
+    if (!isOptional) throw resumesBlindly(ship, thrown, hasOwn);
     log.complain(thrown);
     log.warn(`it is unknown whether ${ship.location.url} has a newer checkpoint; the run resumes from the local checkpoints`);
     return null;
@@ -68,18 +71,27 @@ export async function identifyRemote(dir: string, options: RemoteRunOptions): Pr
 }
 
 /**
- * Takes an attempt number that no other node has. Null when the store does not answer: the folder's
- * own numbers then have to do.
+ * Takes an attempt number that no other node has. Null when the store does not answer and this
+ * folder made the last known move of the pointer: the folder's own numbers then have to do.
+ * Otherwise a store that gives no number is an error, because another node may have the next
+ * number, and the age of their copies could not be compared.
  */
-export async function takeRemoteNumber(
-  options: RemoteRunOptions & { readonly above: number; readonly gang: string; readonly run: string },
-): Promise<number | null> {
+export async function takeRemoteNumber(store: OpenStore, gang: string, options: RemoteRunOptions): Promise<number | null> {
+  const { url } = options.ship.location;
+  const isOptional = wasLastMoveOurs(store.path, url) && scan(store).sealed.length > 0;
+  const wish = { gang, run: store.run, above: newestNumber(store) };
   try {
-    return await withRemote({ ...options, isOptional: true }, (remote) => takeAttemptNumber(remote, options));
+    return await withRemote({ ...options, isOptional }, (remote) => takeAttemptNumber(remote, wish));
   } catch (thrown) {
     options.signal.throwIfAborted();
     // The prefix belongs to another run, so this run would ship nothing there.
     if (isConflict(thrown)) throw asUnusable(thrown);
+    if (!isOptional)
+      throw unreachable(
+        thrown,
+        `another node may have the next attempt number, and ${printable(url)} gave none`,
+        'takes a number that other nodes may have',
+      );
     options.log.complain(thrown);
     return null;
   }
@@ -112,7 +124,7 @@ export async function fetchNewer(
     options.signal.throwIfAborted();
     // A rollback may have arrived and excluded the best checkpoint here.
     if (best === null || scan(store).sealed.length === 0) throw asUnusable(thrown);
-    if (!isOptional && isRemoteTrouble(thrown)) throw unreachable(options.ship, asUnusable(thrown), true);
+    if (!isOptional && isRemoteTrouble(thrown)) throw resumesBlindly(options.ship, asUnusable(thrown), true);
     options.log.complain(thrown);
     return isLeftOut(best, readRollback(store));
   }
@@ -176,7 +188,7 @@ interface Reached {
 
 /** Uses the store as long as this start has patience. */
 async function withRemote<T>(
-  { ship, clock, env, signal, log, patience, isOptional }: RemoteRunOptions & { readonly isOptional: boolean },
+  { ship, clock, env, signal, log, patience, open = openShipStore, isOptional }: RemoteRunOptions & { readonly isOptional: boolean },
   use: (remote: ObjectStore, reached: Reached) => Promise<T>,
 ): Promise<T> {
   // The start uploads nothing in parts, so it needs no upload memory.
@@ -188,7 +200,7 @@ async function withRemote<T>(
     isOptional,
     ask: async (patient, onProgress) => {
       const stop = new AbortController();
-      const remote = openShipStore(ship, { clock, env, memory, signal: AbortSignal.any([patient, stop.signal]), onRetry, ...retries });
+      const remote = open(ship, { clock, env, memory, signal: AbortSignal.any([patient, stop.signal]), onRetry, ...retries });
       try {
         return await use(remote, { stop, onProgress });
       } finally {
@@ -236,13 +248,18 @@ function asUnusable(thrown: unknown): unknown {
 }
 
 /** Only a person may decide to resume from an older step. */
-function unreachable({ location }: ShipSettings, thrown: unknown, hasOwn: boolean): unknown {
-  if (!(thrown instanceof HoldfastError)) return thrown;
-  const { code, message, hint, exitCode } = thrown;
+function resumesBlindly({ location }: ShipSettings, thrown: unknown, hasOwn: boolean): unknown {
   const why = hasOwn ? 'another node may have shipped newer checkpoints than the local ones' : 'nothing is sealed here';
   const without = hasOwn ? 'resumes from the local checkpoints and ignores newer copies' : 'starts from the beginning';
+  return unreachable(thrown, `${why}, and it is unknown whether ${printable(location.url)} has a checkpoint`, without);
+}
+
+/** Refuses the start; `without` continues "Without --ship the run …". */
+function unreachable(thrown: unknown, why: string, without: string): unknown {
+  if (!(thrown instanceof HoldfastError)) return thrown;
+  const { code, message, hint, exitCode } = thrown;
   return new HoldfastError(code, {
-    message: `the trainer was not started: ${why}, and it is unknown whether ${printable(location.url)} has a checkpoint: ${message}`,
+    message: `the trainer was not started: ${why}: ${message}`,
     hint: `${hint === undefined ? '' : `${hint} `}Without --ship the run ${without}.`,
     cause: thrown,
     // A mounted folder of copies that fails is a store that does not answer.

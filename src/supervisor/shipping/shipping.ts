@@ -1,4 +1,3 @@
-import { newestNumber } from '../../store/attempt/attempt.ts';
 import type { OpenStore } from '../../store/folder/store.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { RunLog } from '../base/run-log.ts';
@@ -65,12 +64,13 @@ export class Shipping {
   }
 
   /**
-   * Takes an attempt number that no other node has; null when the folder's own numbers have to do.
+   * Takes an attempt number that no other node has; null when this start may do without the store,
+   * and the folder's own numbers have to do.
    */
   takeNumber(store: OpenStore, gang: string, signal: AbortSignal): Promise<number | null> {
     // Each life of the trainer gets its own patience.
     if (this.#lives++ > 0) this.#patience = this.#newPatience();
-    return takeRemoteNumber({ ...this.#remote, patience: this.#patience, signal, gang, run: store.run, above: newestNumber(store) });
+    return takeRemoteNumber(store, gang, { ...this.#remote, patience: this.#patience, signal });
   }
 
   /** Applies a rollback from another node. */
