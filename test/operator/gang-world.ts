@@ -145,12 +145,13 @@ export class GangWorld {
     throw new Error('the operator does not come to rest');
   }
 
-  /** The kubelets start every pod that waits. */
-  startPods(): void {
+  /** The kubelets start every pod that waits, on one node unless others are named. */
+  startPods(nodeOf: (name: string) => string = () => 'node-1'): void {
     for (const pod of this.cluster.all(PODS)) {
       if (textAt(pod, 'status', 'phase') !== 'Pending' || pod.metadata.deletionTimestamp !== undefined || pod.metadata.namespace !== 'n')
         continue;
-      const bound = valueOf(this.cluster.replace(PODS, { ...pod, spec: { ...(pod['spec'] as Fields), nodeName: 'node-1' } }, 'rest'));
+      const nodeName = nodeOf(pod.metadata.name);
+      const bound = valueOf(this.cluster.replace(PODS, { ...pod, spec: { ...(pod['spec'] as Fields), nodeName } }, 'rest'));
       valueOf(this.cluster.replace(PODS, { ...bound, status: { phase: 'Running', podIP: '10.0.0.1' } }, 'status'));
     }
   }

@@ -25,6 +25,8 @@ export interface Body {
   readonly restartsInPlace: boolean;
   node: string | null;
   state: 'pending' | 'running' | 'ended';
+  /** When its container ended for good; null: it has not. */
+  endedMs: number | null;
   /** The object was removed without its kubelet, so that it may run beside its successor. */
   isForced: boolean;
   /** Its work is done: it trained to the end. */

@@ -14,6 +14,8 @@ import type { WriteCall } from './operator-process.ts';
 
 /** All pods of a job may be replaced in one pass, and each is charged. */
 const MOST_REPLACED = 5;
+/** How long a watch of an operator may lag, and the requests that follow from what it shows. */
+const LONGEST_LAG_MS = 20_000;
 
 /** The books of a simulation, kept apart from the operator: they name what must not be. */
 export class Book {
@@ -248,10 +250,15 @@ export class Book {
     const record = this.#records.get(job.uid) ?? null;
     if (record?.endedAt != null || numberAt(object, 'spec', 'runPolicy', 'activeDeadlineSeconds') !== null) return true;
     const limit = numberAt(object, 'spec', 'runPolicy', 'backoffLimit');
-    const restarts = bodies.filter(({ state }) => state === 'running').reduce((sum, body) => sum + body.restarts, 0);
-    if (limit !== null && restarts > 0 && restarts >= limit) return true;
     const current = bodies.filter(({ attempt }) => attempt === (record?.attempt ?? 1));
+    const restarts = current.filter((body) => this.#maySeemToRun(body)).reduce((sum, body) => sum + body.restarts, 0);
+    if (limit !== null && restarts > 0 && restarts >= limit) return true;
     return this.#isSpent(job, current, limit);
+  }
+
+  /** Whether a watch that lags may still show that the container of a body runs. */
+  #maySeemToRun({ state, endedMs }: Body): boolean {
+    return state === 'running' || (endedMs !== null && this.#truth.clock.now() - endedMs <= LONGEST_LAG_MS);
   }
 
   /** Whether the losses of an attempt may use up what is left. */

@@ -147,6 +147,7 @@ export class ClusterTruth {
       restartsInPlace: textAt(pod, 'spec', 'restartPolicy') !== 'Never',
       node: null,
       state: 'pending',
+      endedMs: null,
       isForced: false,
       isFinished: false,
       isStuck: false,
@@ -178,7 +179,7 @@ export class ClusterTruth {
   /** The training container of a pod ends for good, and its kubelet reports it. */
   end(body: Body, exitCode: number, more: Readonly<Record<string, unknown>> & { readonly why?: string } = {}): void {
     const { why = exitCode === 0 ? 'Completed' : 'Error', ...status } = more;
-    body.state = 'ended';
+    Object.assign(body, { state: 'ended', endedMs: this.clock.now() });
     const terminated = { exitCode, reason: why, finishedAt: timestamp(this.clock.now()) };
     const name = this.jobs.get(body.jobUid)?.shape.kind.container ?? '';
     const containerStatuses = [{ name, state: { terminated }, restartCount: body.restarts }];

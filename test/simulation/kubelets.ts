@@ -85,7 +85,7 @@ function stop(truth: ClusterTruth, rng: Rng, pod: ApiObject, body: Body): void {
 /** A kubelet that is there ends a container whose pod was removed without it. */
 function endLeftover(truth: ClusterTruth, body: Body): void {
   if (body.state !== 'running' || truth.podOf(body) !== null || isOnLostNode(truth, body)) return;
-  body.state = 'ended';
+  Object.assign(body, { state: 'ended', endedMs: truth.clock.now() });
   truth.note(`kubelet: ends what was left of ${body.name}#${body.attempt}`);
 }
 

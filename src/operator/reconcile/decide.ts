@@ -33,12 +33,12 @@ export function decide(facts: Facts, record: RunRecord, status: JobStatus): Plan
   const alone = isFinished(status) ? null : leftAloneUntilMs(facts, record);
   if (alone !== null) return plan(tellLeftAlone(facts, found), NOTHING, { isLeftAlone: true, againAtMs: alone });
   const created = noteStart(facts, adopt(facts, found));
-  if (isFinished(created.status)) return afterTheEnd(facts, created);
+  if (isFinished(created.status)) return afterTheEnd(facts, lookBack(facts, created));
   if (facts.job.run.isSuspended) return suspend(facts, callOff(lookBack(facts, noteMilestones(facts, created))));
   const draft = lookBack(facts, noteMilestones(facts, resume(facts, created)));
   if (hasSucceeded(facts, draft)) return end(facts, succeed(facts, draft));
   if (isPastDeadline(facts, draft)) return end(facts, failForDeadline(facts, draft));
-  if (isPastRestarts(restartsInPlace(facts), facts.job.run.backoffLimit)) return end(facts, failForRestarts(facts, draft));
+  if (isPastRestarts(restartsInPlace(facts, draft), facts.job.run.backoffLimit)) return end(facts, failForRestarts(facts, draft));
   const room = giveRoom(facts, draft);
   if (isGivingWay(room.record)) return giveWay(facts, room, record.message);
   const lost = handleLosses(facts, room);
@@ -159,9 +159,13 @@ function failForDeadline(facts: Facts, draft: Draft): Draft {
   return failJob(facts, { ...draft, record }, { message });
 }
 
-/** How often kubelets restarted containers, over the running pods that may be restarted. */
-function restartsInPlace({ job, pods }: Facts): number {
-  const counted = pods.filter(({ phase: name, role }) => name === 'Running' && replicaOf(job, role)?.policy !== 'Never');
+/**
+ * How often kubelets restarted containers in this attempt, over the running pods that may be
+ * restarted. Those of the attempt before go, and what they did is settled.
+ */
+function restartsInPlace({ job, pods }: Facts, { record }: Draft): number {
+  const own = pods.filter(({ attempt }) => attempt === record.attempt);
+  const counted = own.filter(({ phase: name, role }) => name === 'Running' && replicaOf(job, role)?.policy !== 'Never');
   return counted.reduce((sum, { restarts }) => sum + restarts, 0);
 }
 

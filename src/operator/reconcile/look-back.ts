@@ -2,6 +2,7 @@ import { END_CAUSES } from '../../domain/causes/catalogue.ts';
 import { spend } from '../../domain/gang/budgets.ts';
 import { wasSilentAt } from '../../domain/gang/lost-node.ts';
 import type { TrainingJob } from '../kinds/kind.ts';
+import { isFinished } from '../status/job-status.ts';
 import { type AttemptEndRecord, type AttemptRecord, currentAttempt, type RunRecord, withAttempt } from '../training-run/record.ts';
 import { type Draft, type Facts, phase, tell } from './draft.ts';
 import { placeOfEnd } from './end-attempt.ts';
@@ -11,7 +12,8 @@ import type { ObservedPod } from './observed-pod.ts';
  * Looks back at the last attempt until the next one has pods: where one of its nodes turns out to
  * have been silent when it ended, the loss of that node is the cause. What the attempt spent comes
  * back, and the next one waits for no back-off. The record holds all of it, so that an operator
- * which is killed decides the same again, or finds it decided.
+ * which is killed decides the same again, or finds it decided. A job that has ended meanwhile stays
+ * ended, and only its record is put right.
  */
 export function lookBack(facts: Facts, draft: Draft): Draft {
   const { record } = draft;
@@ -49,7 +51,7 @@ function blame(facts: Facts, draft: Draft, { last, end, pod }: Found): Draft {
   const failed = end.pod === null ? 'what failed' : `the failure of ${end.pod}`;
   const message = `attempt ${last.number} ended because ${because}; ${failed} followed from that and costs nothing`;
   const told = tell({ ...draft, record }, 'Normal', 'CauseFound', message);
-  return phase(told, 'Restarting', `attempt ${record.attempt} follows, because ${because}`);
+  return isFinished(draft.status) ? told : phase(told, 'Restarting', `attempt ${record.attempt} follows, because ${because}`);
 }
 
 /** What the attempt would have spent if the loss had been known at once: an interruption. */

@@ -3,7 +3,8 @@ import { CLAIMS, PODS } from '../../kube/api/resources.ts';
 import { timestamp } from '../../kube/api/timestamp.ts';
 import { plainKind } from '../../kube/memory/stored-kind.ts';
 import { listAt, textAt } from '../../kube/objects/fields.ts';
-import { ALL, gang, type GangWorld } from '../../../test/operator/gang-world.ts';
+import { PYTORCH_JOB } from '../kinds/pytorch.ts';
+import { ALL, gang, GangWorld, role } from '../../../test/operator/gang-world.ts';
 import { valueOf } from '../../../test/kube/memory-world.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -260,6 +261,44 @@ describe('an attempt that failed before one of its nodes was declared lost', () 
     await world.settle();
     expect(world.pods).toEqual(ALL(2));
     expect(record(world)).toMatchObject({ refund: null, budgets: { errors: 1 } });
+  });
+});
+
+describe('a node whose loss is known late', () => {
+  it('puts the record of a job right that has ended meanwhile, and the job stays ended', async () => {
+    const world = gang({ backoffLimit: 3, activeDeadlineSeconds: 5 }, {}, SUPERVISED);
+    await world.start();
+    world.exit('j-worker-0', 1);
+    await world.settle();
+    const failedMs = world.clock.now();
+    await world.clock.advance(5000);
+    await world.settle();
+    const { message } = world.run['status'] as Fields;
+    await loseLater(world, 40, failedMs);
+    await world.settle();
+    expect(world.run['status']).toMatchObject({
+      phase: 'Failed',
+      message,
+      attempts: [{ end: { cause: 'NODE_LOST', pod: 'j-master-0' } }, { end: { cause: 'JOB_DEADLINE' } }],
+      budgets: { errors: 0, interruptions: 1 },
+    });
+    expect(world.conditions).toBe('Created Restarting Failed');
+  });
+
+  it('is the cause also where the job has given up the pod on it', async () => {
+    const spec = { pytorchReplicaSpecs: { Worker: role('pytorch', 3) }, elasticPolicy: { minReplicas: 1, maxReplicas: 3 } };
+    const world = new GangWorld(PYTORCH_JOB, spec);
+    await world.settle();
+    world.startPods((name) => (name === 'j-worker-0' ? 'node-2' : 'node-1'));
+    await world.settle();
+    world.exit('j-worker-0', 1);
+    await loseLater(world, 40, world.clock.now());
+    world.edit((before) => ({ ...before, pytorchReplicaSpecs: { Worker: role('pytorch', 1) } }));
+    await world.reconcile();
+    expect(world.run['status']).toMatchObject({
+      attempts: [{ end: { cause: 'NODE_LOST', pod: 'j-worker-1' } }, {}],
+      budgets: { errors: 0, interruptions: 1 },
+    });
   });
 });
 

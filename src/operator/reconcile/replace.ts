@@ -7,6 +7,7 @@ import { isFinished } from '../status/job-status.ts';
 import type { Replacement, RunRecord } from '../training-run/record.ts';
 import { condition, type Draft, type Facts, tell } from './draft.ts';
 import { charge, closeAttempt, endAttempt, endOf, failJob, withFailure } from './end-attempt.ts';
+import { lookBack } from './look-back.ts';
 import { type Loss, lossesOf, lostName } from './loss.ts';
 import type { ObservedPod } from './observed-pod.ts';
 import { currentPods, isAt, placeKey, placesOf } from './places.ts';
@@ -24,7 +25,8 @@ export function handleLosses(facts: Facts, draft: Draft): Draft {
   const settled = settleReplacements(facts, draft);
   const losses = lossesOf(facts, settled.record);
   const [first, ...others] = losses.filter((loss) => !isReplacedAlone(facts, loss) || isRendezvousHost(facts.job, loss.place));
-  if (first !== undefined) return endAttempt(facts, settled, [first, ...others]);
+  // The node of a pod that is no loss, such as one that was scaled down, may be lost already.
+  if (first !== undefined) return lookBack(facts, endAttempt(facts, settled, [first, ...others]));
   const replaced = losses.reduce((next, loss) => (isFinished(next.status) ? next : replaceAlone(facts, next, loss)), settled);
   if (isFinished(replaced.status)) return replaced;
   const overdue = lossesForGang(facts, replaced.record);
