@@ -31,7 +31,9 @@ vi.mock('../src/domain/gang/lost-node.ts', async (original) => {
     if (planted.bug === 'never looks back at a lost node') return false;
     return planted.bug === 'blames any lost node' || real.wasSilentAt(endedMs, loss);
   };
-  return { ...real, wasSilentAt };
+  const openUntilMs: typeof real.openUntilMs = (failure, heardMs) =>
+    planted.bug === 'fails a job before the fate of a silent node is known' ? null : real.openUntilMs(failure, heardMs);
+  return { ...real, wasSilentAt, openUntilMs };
 });
 
 const MOST_SEEDS = 150;
@@ -54,7 +56,13 @@ describe('the simulation finds an operator that', () => {
     expect(await firstSeed(spoil)).not.toBeNull();
   });
 
-  it.each(['trusts every exit 0', 'lets interruptions spend the budget', 'never looks back at a lost node', 'blames any lost node'])(
+  it.each([
+    'trusts every exit 0',
+    'lets interruptions spend the budget',
+    'never looks back at a lost node',
+    'blames any lost node',
+    'fails a job before the fate of a silent node is known',
+  ])(
     '%s',
     async (bug) => {
       planted.bug = bug;

@@ -8,6 +8,7 @@ import { parseRecord } from '../../src/operator/training-run/parse-record.ts';
 import type { RunRecord } from '../../src/operator/training-run/record.ts';
 import { subjectOf, TRAINING_RUNS } from '../../src/operator/training-run/training-run.ts';
 import { type Body, type Injury, isSupervised, type TrueJob } from './bodies.ts';
+import type { JobShape } from './job-shapes.ts';
 import { type Charged, charged, refilled, type Rules, type Spent, UNSPENT } from './budget-model.ts';
 import type { ClusterTruth, TrueNode } from './cluster-truth.ts';
 import type { WriteCall } from './operator-process.ts';
@@ -110,12 +111,30 @@ export class Book {
     const before = this.#records.get(job.uid) ?? null;
     this.#records.set(job.uid, after);
     this.#readProgress(job, after);
+    if (before?.endedAt == null && after.phase === 'Failed') this.#mayBeFinal(job, after);
     const spent = refilled(this.#spent.get(job.uid) ?? UNSPENT, after.progress.lastGoodStep);
     this.#spent.set(job.uid, this.#explain(job, { before, after, spent }));
   }
 
   #readProgress(job: TrueJob, { progress }: RunRecord): void {
     if ((progress.lastGoodStep ?? 0) > job.lastGoodStep) this.#fault(`${job.name} is said to have saved step ${progress.lastGoodStep}`);
+  }
+
+  /** A run fails for no error that a silent node may explain, before the fate of it is known. */
+  #mayBeFinal({ uid, name, shape }: TrueJob, { attempt, attempts }: RunRecord): void {
+    const last = attempts.find(({ number }) => number === attempt) ?? null;
+    if (last?.end == null || last.detectedAt === null || !isGang(shape) || !UNPROVEN.has(last.end.cause)) return;
+    const { end, detectedAt } = last;
+    const isAside = ({ role }: Body): boolean => shape.kind.asideRoles.includes(role);
+    const own = [...this.#truth.bodies.values()].filter((body) => body.jobUid === uid && body.attempt === attempt && !isAside(body));
+    const failed = own.find((body) => body.name === end.pod && body.endedMs !== null);
+    const seconds = (ms: number | null | undefined): number => Math.floor((ms ?? 0) / 1000);
+    if (failed === undefined || Date.parse(detectedAt) / 1000 - seconds(failed.endedMs) >= 60) return;
+    const peers = own.filter((body) => body.state === 'running' && body.node !== failed.node && this.#truth.podOf(body) !== null);
+    const isSilent = (body: Body): boolean =>
+      this.#truth.nodes.some((node) => node.name === body.node && node.isLost && seconds(node.silentMs) <= seconds(failed.endedMs));
+    const silent = peers.find(isSilent);
+    if (silent !== undefined) this.#fault(`${name} fails for ${end.pod} (${end.cause}), while ${silent.node} of ${silent.name} is silent`);
   }
 
   /** What the budgets must be after this write: each loss is charged once, and nothing else is. */
@@ -147,15 +166,16 @@ export class Book {
     const known = this.#beforeFailure.get(job.uid);
     if (was?.end == null || is?.end == null || was.end.cause === is.end.cause) return null;
     const { pod } = is.end;
-    const body = [...this.#truth.bodies.values()].find(
+    // A pod that was replaced alone may still be there beside its successor of the same name.
+    const bodies = [...this.#truth.bodies.values()].filter(
       (each) => each.jobUid === job.uid && each.attempt === is.number && each.name === pod,
     );
-    const node = this.#truth.nodes.find(({ name }) => name === body?.node);
+    const nodes = this.#truth.nodes.filter(({ name }) => bodies.some(({ node }) => node === name));
     const back = refundOf(known, spent);
     this.#beforeFailure.delete(job.uid);
     if (
       is.end.cause === 'NODE_LOST' &&
-      wasSilent(node, is.detectedAt) &&
+      nodes.some((node) => wasSilent(node, is.detectedAt)) &&
       known?.attempt === is.number &&
       after.notBefore === null &&
       matches(after, back)
@@ -299,6 +319,13 @@ function wasSilent(node: TrueNode | undefined, detectedAt: string | null): boole
   if (node === undefined) return false;
   const [silent, lost, ended] = [node.silentMs, node.lostMs, Date.parse(detectedAt ?? '')].map((ms) => Math.floor(ms / 1000));
   return silent !== undefined && lost !== undefined && ended !== undefined && silent <= ended && lost - ended <= 60;
+}
+
+/** Whether the pods of a job end together, by the documentation. */
+function isGang({ annotations, spec }: JobShape): boolean {
+  const chosen = annotations[ANNOTATIONS.restart];
+  if (chosen !== undefined) return chosen === 'gang';
+  return spec['elasticPolicy'] === undefined && spec['enableDynamicWorker'] === undefined && !JSON.stringify(spec).includes('"PS"');
 }
 
 /** What had been spent before a failure, which counts as an interruption now. */

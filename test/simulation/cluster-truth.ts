@@ -2,7 +2,7 @@ import { VirtualClock } from '../../src/core/clock.ts';
 import type { Rng } from '../../src/core/rng.ts';
 import { type ApiObject, controllerReference, keyOf } from '../../src/kube/api/api-object.ts';
 import type { Resource } from '../../src/kube/api/resource.ts';
-import { CLAIMS, EVENTS, JOBS, LEASES, NODES, PODS, SERVICES } from '../../src/kube/api/resources.ts';
+import { CLAIMS, EVENTS, JOBS, LEASES, NODE_LEASE_NAMESPACE, NODES, PODS, SERVICES } from '../../src/kube/api/resources.ts';
 import { timestamp } from '../../src/kube/api/timestamp.ts';
 import { collectGarbage } from '../../src/kube/memory/garbage.ts';
 import { MemoryCluster } from '../../src/kube/memory/memory-cluster.ts';
@@ -70,6 +70,17 @@ export class ClusterTruth {
       declaresMs: null,
     }));
     for (const { name } of this.nodes) this.cluster.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
+  }
+
+  /** The kubelets that are there renew the Leases of their nodes. */
+  renewLeases(): void {
+    const spec = { renewTime: new Date(this.clock.now()).toISOString() };
+    for (const { name } of this.nodes.filter(({ isLost }) => !isLost)) {
+      const metadata = { name, namespace: NODE_LEASE_NAMESPACE };
+      const known = this.cluster.get(LEASES, metadata);
+      if (known.ok) this.cluster.replace(LEASES, { ...known.value, spec }, 'rest');
+      else this.cluster.create(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec });
+    }
   }
 
   /** Creates a job, as a user does. */

@@ -18,6 +18,7 @@ const EXITS_AFTER_SIGTERM = [0, 143, 137, 1] as const;
 
 /** One round of the scheduler and of all kubelets. `started` hears of each new container. */
 export function playKubelets(truth: ClusterTruth, rng: Rng, pace: Pace, started: (body: Body) => void): void {
+  truth.renewLeases();
   for (const [pod, body] of truth.pods()) {
     if (rng.next() < pace.share) playPod(truth, rng, { pod, body, pace, started });
   }

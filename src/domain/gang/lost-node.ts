@@ -5,6 +5,7 @@ import { END_CAUSES, type EndCause } from '../causes/catalogue.ts';
  * looked at every 5 s, and a margin for clocks.
  */
 const DECLARED_WITHIN_MS = 60_000;
+const SECOND = 1000;
 /** How long after the loss of a node its pods are deleted without their kubelet. */
 const FORCE_AFTER_MS = 20_000;
 
@@ -40,6 +41,25 @@ export interface DeclaredLoss {
  */
 export function wasSilentAt(endedMs: number, { declaredMs, heardMs }: DeclaredLoss): boolean {
   return declaredMs - endedMs <= DECLARED_WITHIN_MS && (heardMs === null || heardMs <= endedMs);
+}
+
+/** When a pod failed, and when that is looked at. */
+export interface SeenFailure {
+  readonly failedMs: number;
+  readonly nowMs: number;
+}
+
+/**
+ * Until when it is open whether a failure follows from the loss of a node: some node of its peers
+ * has not been heard of since. Null: it is settled, because all of them were heard of later, or
+ * would have been declared lost by now. A failure in the far future, by the clock of its node, is
+ * never open, so that nothing waits for long.
+ */
+export function openUntilMs({ failedMs, nowMs }: SeenFailure, heardMs: readonly number[]): number | null {
+  const untilMs = failedMs + DECLARED_WITHIN_MS;
+  if (nowMs >= untilMs || failedMs > nowMs + DECLARED_WITHIN_MS) return null;
+  // The time of a failure has no fractions of a second, and that of a report has.
+  return heardMs.some((ms) => ms < failedMs + SECOND) ? untilMs : null;
 }
 
 /**

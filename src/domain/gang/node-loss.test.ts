@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EndCause } from '../causes/catalogue.ts';
 import { avoidedPlaces, type PlaceOfEnd } from './avoidance.ts';
-import { forceAtMs, mayFollowFromLoss, wasSilentAt } from './lost-node.ts';
+import { forceAtMs, mayFollowFromLoss, openUntilMs, wasSilentAt } from './lost-node.ts';
 
 const NOW = 10_000_000;
 const end = (cause: PlaceOfEnd['cause'], minutesAgo: number, node: string | null = 'n1'): PlaceOfEnd => ({
@@ -30,6 +30,19 @@ describe('a node that is declared lost after an attempt failed', () => {
   ])('%s', (_, declaredAfterMs, heardAfterMs, isSilent) => {
     const heardMs = heardAfterMs === null ? null : NOW + heardAfterMs;
     expect(wasSilentAt(NOW, { declaredMs: NOW + declaredAfterMs, heardMs })).toBe(isSilent);
+  });
+
+  it.each<[string, number, readonly number[], number | null]>([
+    ['is open while a node was not heard of since', 100, [-9000, 30_000], NOW + 60_000],
+    ['is open where a node was heard of in the second of the failure', 100, [999], NOW + 60_000],
+    ['is settled once every node was heard of in a later second', 100, [1000, 30_000], null],
+    ['is settled where nobody else runs', 100, [], null],
+    ['is settled after a minute', 60_000, [-9000], null],
+    ['is open where the clock of its node is ahead', -50_000, [-60_000], NOW + 60_000],
+    ['is settled where that clock is more than a minute ahead', -60_001, [-70_000], null],
+  ])('a failure before it %s', (_, afterMs, heardAfterMs, untilMs) => {
+    const heardMs = heardAfterMs.map((ms) => NOW + ms);
+    expect(openUntilMs({ failedMs: NOW, nowMs: NOW + afterMs }, heardMs)).toBe(untilMs);
   });
 
   it('may explain an error of the program, and an end that nothing proves, but no limit of the manifest', () => {

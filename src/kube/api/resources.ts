@@ -20,6 +20,8 @@ export const CLAIMS: Resource = {
 };
 /** A lease, which elects a leader. */
 export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', isNamespaced: true };
+/** Where each kubelet renews a Lease with the name of its node, every ten seconds. */
+export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 /** A namespace. */
 export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', isNamespaced: false };
 /** A budget for the disruptions of pods. */

@@ -5,13 +5,13 @@ import { RoomWorld } from '../../../test/operator/room-world.ts';
 import { startOperator } from '../../../test/operator/running-operator.ts';
 import { valueOf } from '../../../test/kube/memory-world.ts';
 import type { KubeApi } from '../../kube/api/kube-api.ts';
-import { CLAIMS, EVENTS, JOBS, LEASES, NODES, PODS } from '../../kube/api/resources.ts';
+import { CLAIMS, EVENTS, JOBS, LEASES, NODE_LEASE_NAMESPACE, NODES, PODS } from '../../kube/api/resources.ts';
 import { type Resource, resourceName } from '../../kube/api/resource.ts';
 import { MemoryApi } from '../../kube/memory/memory-api.ts';
 import { plainKind } from '../../kube/memory/stored-kind.ts';
 import { NATIVE_GROUPS } from '../kinds/native-gang.ts';
 import { PYTORCH_JOB } from '../kinds/pytorch.ts';
-import { JOB_RULES, leaseRules, NODE_RULES, permissions, ROOM_RULES, type Rule } from './permissions.ts';
+import { JOB_RULES, leaseRules, NODE_LEASE_RULES, NODE_RULES, permissions, ROOM_RULES, type Rule } from './permissions.ts';
 
 const AUTOSCALERS: Resource = {
   group: 'autoscaling',
@@ -29,7 +29,11 @@ function recording(api: KubeApi, used: Set<string>): KubeApi {
   const note = (verb: string, resource: Resource, subresource?: string): void =>
     void used.add(`${verb} ${resourceName(resource)}${subresource === undefined ? '' : `/${subresource}`}`);
   return {
-    get: (resource, ...rest) => (note('get', resource), api.get(resource, ...rest)),
+    get: (resource, key, options) => {
+      if (resource === LEASES && key.namespace === NODE_LEASE_NAMESPACE) used.add(ofNodes('get leases.coordination.k8s.io'));
+      else note('get', resource);
+      return api.get(resource, key, options);
+    },
     list: (resource, ...rest) => (note('list', resource), api.list(resource, ...rest)),
     watch: (resource, ...rest) => (note('watch', resource), api.watch(resource, ...rest)),
     create: (resource, ...rest) => (note('create', resource), api.create(resource, ...rest)),
@@ -40,6 +44,11 @@ function recording(api: KubeApi, used: Set<string>): KubeApi {
     logTail: (...args) => (used.add('get pods/log'), api.logTail(...args)),
     proxyGet: (...args) => (used.add('get pods/proxy'), api.proxyGet(...args)),
   };
+}
+
+/** A permission in the namespace of the Leases of nodes. */
+function ofNodes(permission: string): string {
+  return `${permission} of nodes`;
 }
 
 /** Plays with an operator in the cluster of a world, as the Deployment runs it. */
@@ -97,6 +106,14 @@ async function lose(world: GangWorld): Promise<void> {
   await world.clock.advance(60_000);
   valueOf(world.cluster.delete(PYTORCH_JOB.resource, JOB, {}));
   await world.clock.advance(10_000);
+}
+
+/** A gang fails for good while the node of a peer is silent. */
+async function fail(world: GangWorld): Promise<void> {
+  world.startPods((name) => name);
+  await world.clock.advance(2000);
+  world.exit('j-worker-0', 1);
+  await world.clock.advance(2000);
 }
 
 /** A Job with the label of a run makes progress, fails, loses its node, and is deleted. */
@@ -158,6 +175,10 @@ function spelled(rules: readonly Rule[]): readonly string[] {
 
 describe('the permissions of the operator', () => {
   const used = new Set<string>();
+  const all = [
+    ...spelled([...JOB_RULES, ...NODE_RULES, ...ROOM_RULES, ...leaseRules(null)]),
+    ...spelled(NODE_LEASE_RULES).map((permission) => ofNodes(permission)),
+  ];
   const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
   const template = { spec: { containers: [{ name: 'pytorch', image: 'i' }], volumes } };
   beforeAll(async () => {
@@ -166,24 +187,27 @@ describe('the permissions of the operator', () => {
     elastic.edit((spec) => ({ ...spec, elasticPolicy: { minReplicas: 1, maxReplicas: 2, metrics: [] } }));
     await play(elastic, used, scale);
     await play(gang({}, {}, { Master: { replicas: 1, template } }), used, lose);
+    await play(gang({ backoffLimit: 0 }), used, fail);
     await play(gang(), used, observe);
     await play(new RoomWorld(), used, giveRoom);
     await play(new JobRoomWorld(), used, giveRoomOfJob);
   });
 
   it('are enough for jobs that fail, make room, are suspended for it, are elastic, suspended, lose their node, end, and are deleted', () => {
-    const allowed = new Set(spelled([...JOB_RULES, ...NODE_RULES, ...ROOM_RULES, ...leaseRules(null)]));
+    const allowed = new Set(all);
     expect([...used].filter((permission) => !allowed.has(permission))).toEqual([]);
   });
 
   it('hold no verb that the operator does not use, other than what the owner references of pods need', () => {
-    const unused = spelled([...JOB_RULES, ...NODE_RULES, ...ROOM_RULES, ...leaseRules(null)]).filter((permission) => !used.has(permission));
+    const unused = all.filter((permission) => !used.has(permission));
     // A TFJob is another row of the same table, and the operator treats it as a PyTorchJob.
     expect(unused.filter((permission) => !permission.includes('tfjobs'))).toEqual(['update pytorchjobs.kubeflow.org/finalizers']);
   });
 
-  it('end at the watched namespace, except for nodes', () => {
-    const [cluster, , jobs] = permissions({ namespace: SYSTEM, image: 'i', watchNamespace: NAMESPACE });
+  it('end at the watched namespace, except for nodes and their Leases', () => {
+    const [cluster, , jobs, , ...others] = permissions({ namespace: SYSTEM, image: 'i', watchNamespace: NAMESPACE });
+    const leases = others.find(({ metadata }) => metadata.namespace === NODE_LEASE_NAMESPACE);
+    expect(leases).toMatchObject({ kind: 'Role', metadata: { name: 'holdfast-operator-n' }, rules: NODE_LEASE_RULES });
     expect(cluster).toMatchObject({ kind: 'ClusterRole', metadata: { name: 'holdfast-operator-n' }, rules: NODE_RULES });
     expect(jobs).toMatchObject({ kind: 'Role', metadata: { namespace: NAMESPACE }, rules: JOB_RULES });
   });

@@ -1,4 +1,5 @@
 import type { NewObject } from '../../kube/api/api-object.ts';
+import { NODE_LEASE_NAMESPACE } from '../../kube/api/resources.ts';
 import { NATIVE_GROUPS } from '../kinds/native-gang.ts';
 import { JOB_KINDS } from '../kinds/table.ts';
 import { TRAINING_RUNS } from '../training-run/training-run.ts';
@@ -61,17 +62,23 @@ export function leaseRules(watchNamespace: string | null): readonly Rule[] {
   ];
 }
 
+/** What it reads among the Leases of nodes: when their kubelets were last heard of. */
+export const NODE_LEASE_RULES: readonly Rule[] = [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get'] }];
+
 /** The roles of the operator, each with its binding. */
 export function permissions(options: InstallOptions): readonly NewObject[] {
   const { namespace, watchNamespace } = options;
   const everywhere = { name: clusterName(watchNamespace) };
-  const lease = granted('Role', { name: `${NAME}-lease`, namespace }, leaseRules(watchNamespace), options);
+  const leases = [
+    ...granted('Role', { name: `${NAME}-lease`, namespace }, leaseRules(watchNamespace), options),
+    ...granted('Role', { ...everywhere, namespace: NODE_LEASE_NAMESPACE }, NODE_LEASE_RULES, options),
+  ];
   if (watchNamespace === null)
-    return [...granted('ClusterRole', everywhere, [...JOB_RULES, ...NODE_RULES, ...ROOM_RULES], options), ...lease];
+    return [...granted('ClusterRole', everywhere, [...JOB_RULES, ...NODE_RULES, ...ROOM_RULES], options), ...leases];
   return [
     ...granted('ClusterRole', everywhere, NODE_RULES, options),
     ...granted('Role', { name: NAME, namespace: watchNamespace }, JOB_RULES, options),
-    ...lease,
+    ...leases,
   ];
 }
 

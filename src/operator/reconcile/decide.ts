@@ -22,6 +22,7 @@ import { countReplicas, foldActive } from './replica-counts.ts';
 import { noteRunning } from './running.ts';
 import { notePlacement } from './spot.ts';
 import { hasSucceeded, succeed } from './success.ts';
+import { noteOpen, openStepMs } from './silent-nodes.ts';
 import { noteSupervision } from './supervision.ts';
 
 /**
@@ -70,9 +71,10 @@ function live(facts: Facts, draft: Draft, said: string): Plan {
     ...record.replacing.map(({ notBefore }) => Date.parse(notBefore)),
     nextForceMs(facts),
     lateStartMs(facts, { ...draft, status }),
+    openStepMs(facts, record),
   ].filter((ms) => ms !== null && ms > nowMs);
   const changes = changesWhenLive(facts, record);
-  const told = tellForced(facts, noteHeld(facts, { ...draft, status }, said), changes.deletePods);
+  const told = tellForced(facts, noteHeld(facts, noteOpen(facts, { ...draft, status }), said), changes.deletePods);
   const evictPods = podsToGiveUp(facts, record);
   return plan(told, changes, { evictPods, asks: asksOf(facts, record), againAtMs: earliest(times) });
 }

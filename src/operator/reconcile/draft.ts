@@ -43,6 +43,8 @@ export interface Facts {
   readonly logs: ReadonlyMap<string, string | null>;
   /** The newest report of rank 0 in the current attempt; null: none came. */
   readonly progress: Progress | null;
+  /** When the kubelets of these nodes were last heard of, where a failure would end the run. */
+  readonly heardMs: ReadonlyMap<string, number>;
   readonly placeOf: (node: string) => NodePlace;
   /** Null: unknown, or of no interest to the job. */
   readonly cloud: Cloud | null;

@@ -15,14 +15,19 @@ import {
 import { condition, type Draft, type Facts, phase, tell } from './draft.ts';
 import { type Loss, lostName } from './loss.ts';
 import type { ObservedPod } from './observed-pod.ts';
+import { openUntil } from './open-failure.ts';
 
 const NOWHERE = { pool: null, zone: null, machineType: null };
 const LOG_LINES = 20;
 
-/** Ends the current attempt because of a lost pod: another one follows, or the job fails. */
+/**
+ * Ends the current attempt because of a lost pod: another one follows, or the job fails. It goes on
+ * while it is open whether that failure, after which nothing follows, comes from a lost node.
+ */
 export function endAttempt(facts: Facts, draft: Draft, losses: readonly [Loss, ...Loss[]]): Draft {
   const [loss] = losses;
   const decision = charge(facts, draft.record, loss);
+  if (decision.outcome === 'fail' && openUntil(facts, loss) !== null) return draft;
   const record = withFailure(facts, { ...draft.record, budgets: decision.budgets, isRepeating: decision.isRepeating }, loss);
   const ended = closeAttempt(facts, record, endOf(facts, record, loss));
   const refund = mayComeBack(loss) ? draft.record.budgets : null;

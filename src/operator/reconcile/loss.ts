@@ -37,6 +37,21 @@ export function isDispensable(job: TrainingJob, { replica, index }: Place, end: 
   return !decides && actionFor('Never', end.class) === 'fail';
 }
 
+/**
+ * Whether the whole attempt ends with the pod. A lost pod is replaced alone where its role is
+ * beside the gang, or where the job has none.
+ */
+export function endsAttempt({ job, mode }: Pick<Facts, 'job' | 'mode'>, { place }: Pick<Loss, 'place'>): boolean {
+  const isAlone = mode === 'replica' || job.kind.asideRoles.includes(place.replica.role);
+  return !isAlone || isRendezvousHost(job, place);
+}
+
+/** Elastic workers meet at one host: without it the others cannot form again. */
+export function isRendezvousHost(job: TrainingJob, { replica, index }: Place): boolean {
+  if (job.elastic === null || replica.role !== 'Worker') return false;
+  return (job.elastic.host ?? replicaName(job, 'Worker', 0)) === replicaName(job, 'Worker', index);
+}
+
 interface Subject {
   readonly job: TrainingJob;
   readonly record: RunRecord;

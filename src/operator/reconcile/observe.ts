@@ -14,6 +14,7 @@ import { inParallel } from './in-parallel.ts';
 import { nodeStates, placeOf } from './node-state.ts';
 import { observePod, type ObservedPod } from './observed-pod.ts';
 import { readLogTail } from './read-log-tail.ts';
+import { readHeard } from './silent-nodes.ts';
 import { isWatchBehind } from './vanished-pods.ts';
 import { podsOfJob, readRoom } from './room-facts.ts';
 import { OWNER_INDEX, type OperatorWorld } from './world.ts';
@@ -49,7 +50,10 @@ export async function observe(
   if (behind.value) return succeeded(null);
   const facts = await factsOf(world, job, { record, pods }, signal);
   const real = await areLossesReal(world, facts, record, signal);
-  return real.ok ? succeeded(real.value ? facts : null) : real;
+  if (!real.ok) return real;
+  if (!real.value) return succeeded(null);
+  const heard = await readHeard(world, facts, record, signal);
+  return heard.ok ? succeeded({ ...facts, heardMs: heard.value }) : heard;
 }
 
 async function factsOf(
@@ -67,6 +71,7 @@ async function factsOf(
     settings: world.settings,
     logs: await readLogs(world, job, failedPods(job, record, pods), signal),
     progress: world.progressOf(job.uid, record.attempt),
+    heardMs: new Map(),
     placeOf: (node) => placeOf(world.stores.nodes.get({ namespace: null, name: node })),
     cloud: job.choices.prefersSpot ? (world.cloud ?? cloudOf(world.stores.nodes.all())) : null,
     singleNodeClaims: await readClaims(world, job, pods, signal),

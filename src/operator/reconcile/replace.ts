@@ -1,21 +1,14 @@
 import { timestamp } from '../../kube/api/timestamp.ts';
 import { END_CAUSES } from '../../domain/causes/catalogue.ts';
 import { gangRestartAtMs } from '../../domain/gang/restart-mode.ts';
-import type { Place, TrainingJob } from '../kinds/kind.ts';
-import { replicaName } from '../kinds/names.ts';
 import { isFinished } from '../status/job-status.ts';
 import type { Replacement, RunRecord } from '../training-run/record.ts';
 import { condition, type Draft, type Facts, tell } from './draft.ts';
 import { charge, closeAttempt, endAttempt, endOf, failJob, withFailure } from './end-attempt.ts';
 import { lookBack } from './look-back.ts';
-import { type Loss, lossesOf, lostName } from './loss.ts';
+import { endsAttempt, type Loss, lossesOf, lostName } from './loss.ts';
 import type { ObservedPod } from './observed-pod.ts';
 import { currentPods, isAt, placeKey, placesOf } from './places.ts';
-
-/** Whether a lost pod is replaced alone: its role is beside the gang, or the job has none. */
-function isReplacedAlone({ job, mode }: Facts, { place }: Loss): boolean {
-  return mode === 'replica' || job.kind.asideRoles.includes(place.replica.role);
-}
 
 /**
  * Decides about every lost pod: the gang restarts for the first one that belongs to it, and others
@@ -24,13 +17,21 @@ function isReplacedAlone({ job, mode }: Facts, { place }: Loss): boolean {
 export function handleLosses(facts: Facts, draft: Draft): Draft {
   const settled = settleReplacements(facts, draft);
   const losses = lossesOf(facts, settled.record);
-  const [first, ...others] = losses.filter((loss) => !isReplacedAlone(facts, loss) || isRendezvousHost(facts.job, loss.place));
-  // The node of a pod that is no loss, such as one that was scaled down, may be lost already.
-  if (first !== undefined) return lookBack(facts, endAttempt(facts, settled, [first, ...others]));
+  const [first, ...others] = losses.filter((loss) => endsAttempt(facts, loss));
+  if (first !== undefined) return lookBackAtOnce(facts, settled.record, endAttempt(facts, settled, [first, ...others]));
   const replaced = losses.reduce((next, loss) => (isFinished(next.status) ? next : replaceAlone(facts, next, loss)), settled);
   if (isFinished(replaced.status)) return replaced;
   const overdue = lossesForGang(facts, replaced.record);
   return overdue === null ? replaced : endAttempt(facts, replaced, [overdue]);
+}
+
+/**
+ * The node of a pod that is no loss, such as one that was scaled down just now, may be lost
+ * already. A pod that went before is no reason why the attempt ended.
+ */
+function lookBackAtOnce(facts: Facts, { replacing }: RunRecord, ended: Draft): Draft {
+  const pods = facts.pods.filter(({ uid, isTerminating }) => !isTerminating && !replacing.some((each) => each.uid === uid));
+  return lookBack({ ...facts, pods }, ended);
 }
 
 /**
@@ -50,12 +51,6 @@ function lossesForGang(facts: Facts, record: RunRecord): Loss | null {
   if (atMs === null || atMs > facts.nowMs || first === undefined || replica === undefined) return null;
   const end = { class: 'interrupted', cause: 'POD_DELETED', exitCode: null } as const;
   return { place: { replica, index: first.index }, pod: null, end, action: 'restart' };
-}
-
-/** Elastic workers meet at one host: without it the others cannot form again. */
-export function isRendezvousHost(job: TrainingJob, { replica, index }: Place): boolean {
-  if (job.elastic === null || replica.role !== 'Worker') return false;
-  return (job.elastic.host ?? replicaName(job, 'Worker', 0)) === replicaName(job, 'Worker', index);
 }
 
 function replaceAlone(facts: Facts, draft: Draft, loss: Loss): Draft {

@@ -4,7 +4,7 @@ import type { TrainingJob } from '../kinds/kind.ts';
 import { modeOf } from '../reconcile/observe.ts';
 import { observePod } from '../reconcile/observed-pod.ts';
 import { SOUND } from '../reconcile/pod-facts.ts';
-import { isRendezvousHost } from '../reconcile/replace.ts';
+import { isRendezvousHost } from '../reconcile/loss.ts';
 import type { RunRecord } from '../training-run/record.ts';
 import type { Spare } from './choose.ts';
 
