@@ -141,8 +141,8 @@ describe('the environment of a PyTorchJob', () => {
       'j-worker-1',
       ['PYTHONUNBUFFERED=1', 'PET_NPROC_PER_NODE=auto', 'PET_RDZV_ENDPOINT=j-worker-0:23456', 'PET_RDZV_BACKEND=c10d', 'PET_NNODES=2:2'],
     ],
-  ])('%s is v1’s, in its order, and ends with the attempt', (_, job, pod, expected) => {
-    expect(environment(job, pod)).toEqual([...expected, 'HOLDFAST_GANG_ATTEMPT=3']);
+  ])('%s is v1’s, in its order, and no more', (_, job, pod, expected) => {
+    expect(environment(job, pod)).toEqual(expected);
   });
 
   it('comes after the user’s own, in every container', () => {

@@ -5,7 +5,7 @@ import { apiVersionOf } from '../../kube/api/resource.ts';
 import { at, type Fields, fieldsOf, listAt, textAt, textsAt } from '../../kube/objects/fields.ts';
 import { type Cloud, withPlacement } from './clouds.ts';
 import type { EnvVar, JobKind, Place, PodSettings, TrainingJob } from './kind.ts';
-import { ATTEMPT_LABEL, ATTEMPT_VARIABLE, replicaLabels, replicaName, V1_LABELS } from './names.ts';
+import { ATTEMPT_LABEL, replicaLabels, replicaName, V1_LABELS } from './names.ts';
 import { leaderOf } from './parse-job.ts';
 import { withAvoided } from './placement.ts';
 
@@ -75,12 +75,11 @@ function isLeader(job: TrainingJob, { replica, index }: Place): boolean {
   return leader === null ? replica.role === 'Worker' && index === 0 : job.kind.leaders.includes(replica.role);
 }
 
-function specFor(job: TrainingJob, place: Place, { attempt, isInGang, group, settings }: PodChoice): Fields {
+function specFor(job: TrainingJob, place: Place, { isInGang, group, settings }: PodChoice): Fields {
   const { kind } = job;
   const { policy, template } = place.replica;
   const spec = fieldsOf(template['spec']);
   const environment = kind.environment(job, place, settings);
-  const attemptVariable = { name: ATTEMPT_VARIABLE, value: String(attempt) };
   const containers = withPort(kind, listAt(spec, 'containers'));
   const first = containers.findIndex((container) => textAt(container, 'name') === kind.container);
   const initContainers = [...listAt(spec, 'initContainers'), ...kind.initContainers(job, place, settings)];
@@ -89,7 +88,7 @@ function specFor(job: TrainingJob, place: Place, { attempt, isInGang, group, set
     ...spec,
     containers: containers.map((container, index) => {
       const isTarget = kind.environmentFor === 'all' || index === first;
-      return withVariables(container, isTarget ? [...environment, attemptVariable] : [attemptVariable]);
+      return isTarget ? withVariables(container, environment) : container;
     }),
     ...(initContainers.length === 0 ? {} : { initContainers }),
     ...(gangScheduler !== null && textAt(spec, 'schedulerName') === null ? { schedulerName: gangScheduler } : {}),
@@ -110,6 +109,7 @@ function withPort(kind: JobKind, containers: readonly unknown[]): readonly Field
 
 /** Behind the user's own variables, so that the operator's value wins. */
 function withVariables(container: Fields, variables: readonly EnvVar[]): Fields {
+  if (variables.length === 0) return container;
   return { ...container, env: [...listAt(container, 'env'), ...variables] };
 }
 

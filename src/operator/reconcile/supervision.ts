@@ -44,12 +44,13 @@ function refused(draft: Draft, reasons: readonly Refusal[]): Draft {
 /** The pod under the supervisor, or the same pod where it runs without one. */
 export function underSupervisor(
   { job, mode, settings }: Facts,
-  { supervision }: RunRecord,
+  { supervision, attempt }: RunRecord,
   { replica, index }: Place,
   pod: NewObject,
 ): NewObject {
   const decided = FOUND_IN_PODS.includes(supervision) ? null : decideSupervision(job, mode, settings.supervision);
   const options = decided?.kind === 'supervised' ? decided.optionsFor(replica.role, index) : null;
   if (decided?.kind !== 'supervised' || options === null) return pod;
-  return supervisedPod(pod, { container: job.kind.container, image: decided.image, options, isRequired: supervision === SUPERVISED });
+  const { container } = job.kind;
+  return supervisedPod(pod, { container, image: decided.image, options, attempt, isRequired: supervision === SUPERVISED });
 }

@@ -1,5 +1,6 @@
 import type { NewObject } from '../../kube/api/api-object.ts';
 import { at, type Fields, fieldsOf, listAt, textAt } from '../../kube/objects/fields.ts';
+import { ATTEMPT_VARIABLE } from '../kinds/names.ts';
 import { CONTAINERS, IMAGE_FILES, POD_FILES, VOLUMES } from './names.ts';
 
 /** What is put in front of the trainer of a pod. */
@@ -9,6 +10,8 @@ export interface Supervisor {
   /** The image that holds the supervisor. */
   readonly image: string;
   readonly options: readonly string[];
+  /** The number of the attempt, which the trainer finds in its environment. */
+  readonly attempt: number;
   /** The run was supervised before: a pod in which the supervisor does not run fails. */
   readonly isRequired: boolean;
 }
@@ -74,10 +77,11 @@ function checker({ isRequired }: Supervisor, trainer: unknown): Fields {
   };
 }
 
-function started(trainer: unknown, { options }: Supervisor): Fields {
+function started(trainer: unknown, { options, attempt }: Supervisor): Fields {
   const container = fieldsOf(trainer);
   return {
     ...container,
+    env: [...listAt(container, 'env'), { name: ATTEMPT_VARIABLE, value: String(attempt) }],
     command: [POD_FILES.launcher, POD_FILES.supervisor, ...options.map(unexpanded), '--', ...listAt(container, 'command')],
     volumeMounts: [
       ...listAt(container, 'volumeMounts'),

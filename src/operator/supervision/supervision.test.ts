@@ -175,7 +175,7 @@ describe('the decision to supervise a job', () => {
 });
 
 describe('a supervised pod', () => {
-  const supervisor = { container: 'pytorch', image: IMAGE, options: ['--dir=/data/$(x)'], isRequired: false };
+  const supervisor = { container: 'pytorch', image: IMAGE, options: ['--dir=/data/$(x)'], attempt: 3, isRequired: false };
   const resources = { limits: { cpu: 4, memory: '8Gi', 'nvidia.com/gpu': 8 }, requests: { cpu: 4, memory: '8Gi', 'nvidia.com/gpu': 8 } };
   const securityContext = { runAsUser: 1000, runAsNonRoot: true };
   const sidecar = { name: 'sidecar', image: 's', command: ['s'] };
@@ -201,8 +201,12 @@ describe('a supervised pod', () => {
     expect(at(trainer, 'args')).toBe(TRAINER.args);
   });
 
+  it('gives the trainer the number of the attempt behind its own variables', () => {
+    expect(at(trainer, 'env')).toEqual([...own.env, { name: 'HOLDFAST_GANG_ATTEMPT', value: '3' }]);
+  });
+
   it('changes nothing else of its containers', () => {
-    const without = (container: unknown): Fields => ({ ...(container as Fields), command: null, volumeMounts: null });
+    const without = (container: unknown): Fields => ({ ...(container as Fields), command: null, volumeMounts: null, env: null });
     expect(first).toBe(sidecar);
     expect(without(trainer)).toEqual(without(own));
     expect(others).toEqual([{ name: 'init-pytorch' }]);

@@ -60,8 +60,8 @@ demands the rows below.
 
 These manifests set all ${fields} fields of both contracts, and most fields of a pod. Pods (with
 every container and its environment), Services and HorizontalPodAutoscalers are compared field by
-field. Names, labels, owners, ports and the order of variables count; the label and the variable of
-the attempt do not.
+field. Names, labels, owners, ports and the order of variables count; the label of the attempt does
+not.
 
 | manifest | pods | Services | what differs |
 |---|---:|---:|---|

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../cluster/api.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { parseQuantity } from '../../../src/kube/objects/quantity.ts';
-import { ATTEMPT_LABEL, ATTEMPT_VARIABLE } from '../../../src/operator/kinds/names.ts';
+import { ATTEMPT_LABEL } from '../../../src/operator/kinds/names.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -102,21 +102,9 @@ function withSortedPorts(service: Fields): Fields {
   return { ...service, spec: { ...spec, ports: spec.ports?.toSorted((a, b) => (a.name < b.name ? -1 : 1)) } };
 }
 
-interface PodText {
-  readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
-  readonly spec: { readonly containers: readonly { readonly env?: readonly { readonly name: string }[] }[] };
-}
-
-/**
- * Without what this operator adds to every pod: the number of the attempt, as a label and as a
- * variable.
- */
+/** Without the label that this operator adds to every pod: the number of the attempt. */
 function withoutOwn(pod: Fields): Fields {
-  const { metadata, spec } = pod as unknown as PodText;
+  const { metadata } = pod as { readonly metadata: { readonly labels?: Readonly<Record<string, string>> } };
   const { [ATTEMPT_LABEL]: _, ...labels } = metadata.labels ?? {};
-  const containers = spec.containers.map(({ env, ...others }) => {
-    const kept = env?.at(-1)?.name === ATTEMPT_VARIABLE ? env.slice(0, -1) : (env ?? []);
-    return kept.length === 0 ? others : { ...others, env: kept };
-  });
-  return { ...pod, metadata: { ...metadata, labels }, spec: { ...spec, containers } };
+  return { ...pod, metadata: { ...metadata, labels } };
 }
