@@ -1,15 +1,16 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { counted } from '../../src/core/counted.ts';
+import { pageWith } from '../kubernetes/scenario/notes.ts';
 import { COMMIT } from '../support/slice.ts';
 import { simulate } from './simulate.ts';
 
 /**
  * `npm run simulate -- --seed=7` replays one seed with a log. `--seeds=100000 --from=1` plays many,
- * `--strands=16` on several cores, and `--record=docs/proofs/operator-simulation.md` writes down
- * what came out.
+ * `--strands=16` on several cores, and `--record=docs/proofs/operator-simulation.md` writes what
+ * came out between the marks of that page.
  */
 const { values } = parseArgs({
   options: {
@@ -72,7 +73,9 @@ async function playMany({ from, seeds }: Span, strands: number): Promise<void> {
   const seconds = Math.round((performance.now() - begunMs) / 1000);
   console.log(`${seeds} seeds, ${failed.length} failed, ${attempts} attempts, ${seconds} s`);
   process.exitCode = failed.length === 0 ? 0 : 1;
-  if (values.record !== undefined) writeFileSync(values.record, page({ from, seeds, failed, attempts, seconds, strands }));
+  if (values.record === undefined) return;
+  const table = tableOf({ from, seeds, failed, attempts, seconds, strands });
+  writeFileSync(values.record, pageWith(readFileSync(values.record, 'utf8'), 'last run', table));
 }
 
 interface Played {
@@ -84,41 +87,16 @@ interface Played {
   readonly strands: number;
 }
 
-function page({ from, seeds, failed, attempts, seconds, strands }: Played): string {
-  return `# The operator in a simulated cluster
-
-We run the whole operator in a cluster in memory where everything goes wrong, and keep books of our
-own beside it. Each seed has one or two random jobs and one or two operators. Pods die in every way,
-nodes are lost and come back, some of them long after their peers have failed, users suspend, scale
-and delete. The API server fails, lies about conflicts and forgets; watches lag, drop and repeat; an
-operator is killed at any of its requests.
-
-| | |
+/** What a run came to, as the page shows it. */
+function tableOf({ from, seeds, failed, attempts, seconds, strands }: Played): string {
+  const broken = failed.map((line) => `- ${line}`).join('\n');
+  return `| | |
 |---|---|
 | seeds | ${from} to ${from + seeds - 1} (${seeds}) |
 | attempts of jobs | ${attempts} |
 | seeds that broke a promise | ${failed.length} |
 | time | ${seconds} s in ${counted(strands, 'strand')}, on a machine with ${availableParallelism()} cores |
 | commit | ${COMMIT.slice(0, 12)} |
-
-The promises:
-
-- Pods of two attempts never exist at once. Their containers never run at once, unless a user or a
-  lost node forced that.
-- No attempt ends without a cause: something really happened to a pod that the record names.
-- The budgets are exact: each loss is charged once, and costs what the documentation says.
-- A pod goes without its kubelet only where its node was lost, and where its job allows it.
-- A run succeeds only after its trainer was done, and fails only for a reason. It does not fail for
-  an error while the silence of a peer's node may explain that error.
-- Once nothing goes wrong any more, every run ends, and the operator writes nothing.
-${failed.length === 0 ? '' : `\n## Broken\n\n${failed.map((line) => `- ${line}`).join('\n')}\n`}
-## Again
-
-    npm run simulate -- --seeds=${seeds} --from=${from}
-    npm run simulate -- --seed=7        # one seed, with a log
-
-CI plays the seeds 1 to 1000, and nine planted bugs, each of which it must find. Two other bugs
-escaped when we planted them: an operator that deletes a pod without its uid as a precondition, and
-one that believes an empty list of pods before the next attempt. Unit tests hold these two.
-`;
+${broken === '' ? '' : `\n${broken}\n`}
+    npm run simulate -- --seeds=${seeds} --from=${from}`;
 }
