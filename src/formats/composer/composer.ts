@@ -1,3 +1,4 @@
+import { counted } from '../../core/counted.ts';
 import { printable } from '../../core/printable.ts';
 import type { Findings } from '../reading/findings.ts';
 import { asInt, asItems, dictEntries, dictGet, type PickleValue } from '../encodings/pickle/value.ts';
@@ -112,11 +113,15 @@ function checkRanks(set: FileSet, place: Place, files: readonly RankFile[]): voi
 /** A file of a rank that this world does not have, or that says to be of another world. */
 function reportForeign({ directory, findings }: Place, file: RankFile, reference: { readonly name: string; readonly world: number }): void {
   const { world } = reference;
-  const where = { file: directory.pathOf(file.name), expected: `${world} ranks` };
+  const where = { file: directory.pathOf(file.name), expected: counted(world, 'rank') };
   if (file.rank >= world) {
-    findings.add('COMPOSER_LEFTOVER_RANK', where, `${printable(file.name)} belongs to another save: this one was made by ${world} ranks`);
+    findings.add(
+      'COMPOSER_LEFTOVER_RANK',
+      where,
+      `${printable(file.name)} belongs to another save: this one was made by ${counted(world, 'rank')}`,
+    );
   } else if (file.world !== null && file.world !== world) {
-    const message = `${printable(file.name)} was saved by ${file.world} ranks, ${printable(reference.name)} by ${world}`;
-    findings.add('COMPOSER_FILES_DISAGREE', { ...where, found: `${file.world} ranks` }, message);
+    const message = `${printable(file.name)} was saved by ${counted(file.world, 'rank')}, ${printable(reference.name)} by ${world}`;
+    findings.add('COMPOSER_FILES_DISAGREE', { ...where, found: counted(file.world, 'rank') }, message);
   }
 }

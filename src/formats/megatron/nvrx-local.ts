@@ -1,3 +1,4 @@
+import { counted } from '../../core/counted.ts';
 import type { Directory } from '../../bytes/source/directory.ts';
 import type { FileSet, FileSetFormat } from '../reading/format.ts';
 
@@ -15,8 +16,8 @@ export const nvrxLocal: FileSetFormat = {
   },
   inspect(set, directory, findings, probe) {
     for (const name of set.members) findings.merge(probe.inspectFile(directory, name, ['torch-zip', 'torch-legacy']).findings);
-    const message = `the parts of ${set.members.length} ranks are here; the parts of the other ranks are on other nodes`;
-    findings.add('NVRX_LOCAL_PART', { file: null, found: `${set.members.length} ranks` }, message);
+    const message = `the parts of ${counted(set.members.length, 'rank')} are here; the parts of the other ranks are on other nodes`;
+    findings.add('NVRX_LOCAL_PART', { file: null, found: counted(set.members.length, 'rank') }, message);
   },
 };
 

@@ -85,8 +85,13 @@ function lastGoodSentence(session: TrainerSession): string {
   const { lastGoodStep } = session.measured;
   const lostSteps = lostStepsOf(session);
   if (lastGoodStep === null) return 'nothing is sealed';
-  const atLeast = session.catchUp() ? '' : 'at least ';
-  return `the last good step is ${lastGoodStep}${(lostSteps ?? 0) > 0 ? `, ${atLeast}${lostSteps} later ones are not saved` : ''}`;
+  return `the last good step is ${lastGoodStep}${notSaved(lostSteps ?? 0, session.catchUp())}`;
+}
+
+/** How many steps after the last good one are lost. */
+export function notSaved(steps: number, isExact: boolean): string {
+  if (steps === 0) return '';
+  return `, ${isExact ? '' : 'at least '}${steps === 1 ? '1 later one is' : `${steps} later ones are`} not saved`;
 }
 
 function factsOf({ session, store }: Ended, isFinished: boolean) {

@@ -1,3 +1,4 @@
+import { counted } from '../../core/counted.ts';
 import { toError } from '../../core/errors.ts';
 import type { Resume } from '../base/resume.ts';
 import type { SessionOptions } from './session-options.ts';
@@ -106,7 +107,7 @@ export class Handshake {
     const saved = resume?.worldSize ?? world;
     if (saved === world || this.#hasToldWorld || (options.gang === null && ranks.count < world)) return;
     this.#hasToldWorld = true;
-    log.warn(`the checkpoint of step ${resume?.step} was saved by ${saved} ranks, and ${world} resume from it`);
+    log.warn(`the checkpoint of step ${resume?.step} was saved by ${counted(saved, 'rank')}, and ${world} resume from it`);
   }
 
   /** Answers a rank that wants to resume from a step that the ranks of all nodes hold. */

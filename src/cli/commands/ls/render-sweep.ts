@@ -1,3 +1,4 @@
+import { counted } from '../../../core/counted.ts';
 import { printable } from '../../../core/printable.ts';
 import type { Style } from '../../output/style.ts';
 import { renderTable } from '../../output/table.ts';
@@ -17,7 +18,7 @@ export function renderSweep({ path, count, trials }: SweepReport, style: Style):
     const number = trials.filter((trial) => trial.state === state).length;
     return number === 0 ? [] : [`${number} ${state}`];
   });
-  const started = count === null ? `${trials.length} trials` : `${trials.length} of ${count} trials started`;
+  const started = count === null ? counted(trials.length, 'trial') : `${trials.length} of ${counted(count, 'trial')} started`;
   const head = [`${style.bold(printable(path))} · ${[started, ...states].join(' · ')}`];
   if (trials.length === 0) return [...head, '', 'No trial has started here.'];
   // One column for each parameter, in the order of the grid.

@@ -23,7 +23,10 @@ export const failed = defineCommand({
         if (output.json) output.print(JSON.stringify(item));
         else if (output.quiet) output.print(printable(item.key));
         else {
-          const why = item.state === 'failed' ? `failed after ${item.tries} tries` : `set aside after ${item.deaths} deaths of its workers`;
+          const why =
+            item.state === 'failed'
+              ? `failed after ${item.tries} ${item.tries === 1 ? 'try' : 'tries'}`
+              : `set aside after ${counted(item.deaths, 'death')} of its workers`;
           output.print(`${output.style.bold(printable(item.key))}  ${why}`, ...historyLines(item.history));
         }
       }

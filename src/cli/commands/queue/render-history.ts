@@ -1,3 +1,4 @@
+import { counted } from '../../../core/counted.ts';
 import { formatDuration } from '../../../core/duration.ts';
 import { excerpt, printable } from '../../../core/printable.ts';
 import type { HistoryEntry } from '../../../queue/backend.ts';
@@ -11,7 +12,7 @@ export function historyLines(history: readonly HistoryEntry[]): string[] {
       end,
       `after ${formatDuration(Math.max(0, endedAt - leasedAt))}`,
       `by ${printable(process)} on ${printable(node)}`,
-      ...(together > 1 ? [`with ${together - 1} others`] : []),
+      ...(together > 1 ? [`with ${counted(together - 1, 'other')}`] : []),
       ...(isDeath ? ['counts as a death'] : []),
       ...(detail === null ? [] : [`: ${excerpt(detail, 300)}`]),
     ];
