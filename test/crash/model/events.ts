@@ -69,6 +69,10 @@ class Namespace {
           { step, kind: 'data', inode: entry.inode, content: operation.data },
         ];
       }
+      case 'fill':
+        return [{ step, kind: 'data', inode: this.#inode(operation.path), content: operation.data }];
+      case 'link':
+        return [{ step, kind: 'names', adds: [this.#link(operation.from, operation.to)], removes: [] }];
       case 'rename':
         return [{ step, kind: 'names', ...this.#move(operation.from, operation.to) }];
       case 'unlink':
@@ -86,6 +90,12 @@ class Namespace {
     const entry = { ...this.#place(path), inode: this.#next };
     this.#next += 1;
     this.byPath.set(path, entry);
+    return entry;
+  }
+
+  #link(from: string, to: string): Entry {
+    const entry = { ...this.#place(to), inode: this.#inode(from) };
+    this.byPath.set(to, entry);
     return entry;
   }
 

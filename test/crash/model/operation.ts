@@ -4,6 +4,10 @@
 export type Operation =
   | { readonly kind: 'mkdir'; readonly path: string }
   | { readonly kind: 'write'; readonly path: string; readonly data: Uint8Array }
+  /** An existing file gets these bytes in place of its own. */
+  | { readonly kind: 'fill'; readonly path: string; readonly data: Uint8Array }
+  /** A second name for a file. */
+  | { readonly kind: 'link'; readonly from: string; readonly to: string }
   | { readonly kind: 'sync-file'; readonly path: string }
   | { readonly kind: 'sync-folder'; readonly path: string }
   | { readonly kind: 'rename'; readonly from: string; readonly to: string }
@@ -16,11 +20,13 @@ export type Operation =
 export function describe(operation: Operation): string {
   switch (operation.kind) {
     case 'rename':
-      return `rename ${operation.from} -> ${operation.to}`;
+    case 'link':
+      return `${operation.kind} ${operation.from} -> ${operation.to}`;
     case 'promise':
       return `promise ${operation.name}`;
     case 'mkdir':
     case 'write':
+    case 'fill':
     case 'sync-file':
     case 'sync-folder':
     case 'unlink':
