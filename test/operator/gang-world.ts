@@ -76,6 +76,7 @@ export class GangWorld {
   #api: KubeApi;
   #behind: OperatorStores | null = null;
   readonly #room = { deadlineMs: 60_000, seesAll: true, plans: new Map<string, string>(), said: new Map<string, string>() };
+  readonly #troubles = new Map<string, string>();
   readonly #lostNodes = new Map<string, ReadonlyMap<string, Stranded>>();
 
   constructor(kind: JobKind, spec: Fields, annotations: Readonly<Record<string, string>> = {}) {
@@ -168,6 +169,7 @@ export class GangWorld {
     this.#room.plans.clear();
     this.#room.said.clear();
     this.#lostNodes.clear();
+    this.#troubles.clear();
   }
 
   pod(name: string): ApiObject {
@@ -259,7 +261,7 @@ export class GangWorld {
         supervision: { image: this.image, isForAll: false },
       },
       keepRunsMs: WEEK_MS,
-      troubles: new Map(),
+      troubles: this.#troubles,
       lostNodes: this.#lostNodes,
       faultConditions: ['GpuBroken'],
       cloud: null,

@@ -23,6 +23,7 @@ import { noteRunning } from './running.ts';
 import { notePlacement } from './spot.ts';
 import { hasSucceeded, succeed } from './success.ts';
 import { noteOpen, openStepMs } from './silent-nodes.ts';
+import { noteStuck, stuckStepMs } from './stuck-pods.ts';
 import { noteSupervision } from './supervision.ts';
 
 /**
@@ -72,9 +73,10 @@ function live(facts: Facts, draft: Draft, said: string): Plan {
     nextForceMs(facts),
     lateStartMs(facts, { ...draft, status }),
     openStepMs(facts, record),
+    stuckStepMs(facts, record),
   ].filter((ms) => ms !== null && ms > nowMs);
   const changes = changesWhenLive(facts, record);
-  const told = tellForced(facts, noteHeld(facts, noteOpen(facts, { ...draft, status }), said), changes.deletePods);
+  const told = tellForced(facts, noteHeld(facts, noteOpen(facts, noteStuck(facts, { ...draft, status }, said)), said), changes.deletePods);
   const evictPods = podsToGiveUp(facts, record);
   return plan(told, changes, { evictPods, asks: asksOf(facts, record), againAtMs: earliest(times) });
 }

@@ -27,8 +27,10 @@ describe('a gang with one pod that does not start', () => {
   ])('because it %s frees its machines at the deadline, and tries again after a back-off', async (_, status, cause) => {
     const world = gang({}, { 'holdfast.dev/start-deadline': '20m' });
     await startAllBut(world, 'j-worker-1', status);
-    expect(await world.reconcile()).toEqual({ kind: 'again', afterMs: 20 * MINUTE });
-    await world.clock.advance(20 * MINUTE - 1);
+    await world.clock.advance(5 * MINUTE);
+    await world.settle();
+    expect(await world.reconcile()).toEqual({ kind: 'again', afterMs: 15 * MINUTE });
+    await world.clock.advance(15 * MINUTE - 1);
     await world.settle();
     expect(world.pods).toEqual(ALL(1));
     await world.clock.advance(1);
@@ -60,6 +62,8 @@ describe('a gang with one pod that does not start', () => {
   it('waits for ever without a deadline, and with one that means nothing, which one event names', async () => {
     const world = gang({}, { 'holdfast.dev/start-deadline': 'soon' });
     await startAllBut(world, 'j-worker-1', UNSCHEDULABLE);
+    await world.clock.advance(MINUTE);
+    await world.settle();
     expect(await world.reconcile()).toEqual({ kind: 'settled' });
     expect(world.events.filter((event) => event.startsWith('InvalidAnnotation'))).toHaveLength(1);
   });
@@ -78,8 +82,10 @@ describe('a job that prefers Spot', () => {
     onGoogle(world);
     await startAllBut(world, 'j-worker-1', UNSCHEDULABLE);
     expect(selector(world)).toBe('true');
-    expect(await world.reconcile()).toEqual({ kind: 'again', afterMs: 15 * MINUTE });
-    await world.clock.advance(15 * MINUTE);
+    await world.clock.advance(MINUTE);
+    await world.settle();
+    expect(await world.reconcile()).toEqual({ kind: 'again', afterMs: 14 * MINUTE });
+    await world.clock.advance(14 * MINUTE);
     await world.settle();
     world.finishAll();
     await world.start();

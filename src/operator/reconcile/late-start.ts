@@ -7,6 +7,7 @@ import { endAttempt } from './end-attempt.ts';
 import type { Loss } from './loss.ts';
 import type { ObservedPod } from './observed-pod.ts';
 import { currentPods, placeKey, wantedPlaces } from './places.ts';
+import { lacksImage } from './stuck-pods.ts';
 
 /** When an attempt that has not started is given up; null: never. */
 export function lateStartMs(facts: Facts, { record, status }: Draft): number | null {
@@ -49,15 +50,7 @@ function latePod(facts: Facts, record: RunRecord): Loss | null {
   return { ...first, end, action: cause === 'POD_UNSCHEDULABLE' && waitsForSpot(facts, record) ? 'restart' : 'spend' };
 }
 
-const PULLING: ReadonlySet<string> = new Set([
-  'ErrImagePull',
-  'ImagePullBackOff',
-  'InvalidImageName',
-  'ImageInspectError',
-  'ErrImageNeverPull',
-]);
-
-function causeOf({ isUnschedulable, node, waiting }: ObservedPod): EndCause {
-  if (isUnschedulable || node === null) return 'POD_UNSCHEDULABLE';
-  return waiting.some((reason) => PULLING.has(reason)) ? 'IMAGE_NOT_PULLED' : 'CONTAINER_NOT_STARTED';
+function causeOf(pod: ObservedPod): EndCause {
+  if (pod.isUnschedulable || pod.node === null) return 'POD_UNSCHEDULABLE';
+  return lacksImage(pod) ? 'IMAGE_NOT_PULLED' : 'CONTAINER_NOT_STARTED';
 }

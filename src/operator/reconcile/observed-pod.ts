@@ -5,7 +5,7 @@ import type { ApiObject } from '../../kube/api/api-object.ts';
 import { listAt, textAt } from '../../kube/objects/fields.ts';
 import { objectOf } from '../../kube/objects/object.ts';
 import { acceleratorsOf } from '../../kube/objects/pod-spec.ts';
-import { podOf } from '../../kube/objects/pod.ts';
+import { type Pod, podOf } from '../../kube/objects/pod.ts';
 import { ASK_ANNOTATIONS, ASKED_BY } from '../kinds/annotations.ts';
 import { ATTEMPT_LABEL, V1_LABELS } from '../kinds/names.ts';
 import type { TrainingJob } from '../kinds/kind.ts';
@@ -51,8 +51,12 @@ export interface ObservedPod {
   readonly ip: string | null;
   /** No node fits it now. */
   readonly isUnschedulable: boolean;
+  /** Why that is, in the words of the scheduler. */
+  readonly unschedulableFor: string | null;
   /** Why containers of it wait, in the words of the kubelet. */
-  readonly waiting: readonly string[];
+  readonly waiting: readonly { readonly reason: string; readonly message: string | null }[];
+  /** One of its containers has started, which may be an init container. */
+  readonly hasBegun: boolean;
   /** The operator has asked its supervisor for a save. */
   readonly isAsked: boolean;
 }
@@ -65,6 +69,7 @@ export function observePod(job: TrainingJob, object: ApiObject, stateOf: (node: 
   const node = pod.spec.nodeName === null ? SOUND : stateOf(pod.spec.nodeName);
   const subject = { container: job.kind.container, trustsExitZero: job.choices.trustsExitZero };
   const facts = podFactsOf(subject, pod, node);
+  const containers = [...pod.initContainers, ...pod.containers];
   const label = object.metadata.labels?.[ATTEMPT_LABEL];
   const index = pod.labels.get(V1_LABELS.replicaIndex) ?? '';
   return {
@@ -89,14 +94,18 @@ export function observePod(job: TrainingJob, object: ApiObject, stateOf: (node: 
     told: toldBy(subject, pod),
     check: checkResultOf(pod),
     accelerators: acceleratorsOf(pod.spec),
-    restarts: [...pod.containers, ...pod.initContainers].reduce((sum, { restarts }) => sum + restarts, 0),
+    restarts: containers.reduce((sum, { restarts }) => sum + restarts, 0),
     ip: ipOf(read.fields),
-    isUnschedulable: pod.conditions.some(
-      ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
-    ),
-    waiting: [...pod.initContainers, ...pod.containers].flatMap(({ waiting }) => waiting?.reason ?? []),
+    ...unschedulable(pod),
+    waiting: containers.flatMap(({ waiting }) => waiting ?? []),
+    hasBegun: containers.some(({ runningSinceMs, terminated }) => runningSinceMs !== null || terminated !== null),
     isAsked: pod.object.annotations.get(ASK_ANNOTATIONS.from) === ASKED_BY,
   };
+}
+
+function unschedulable({ conditions }: Pod): Pick<ObservedPod, 'isUnschedulable' | 'unschedulableFor'> {
+  const found = conditions.find(({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable');
+  return { isUnschedulable: found !== undefined, unschedulableFor: found?.message ?? null };
 }
 
 function ipOf(fields: Readonly<Record<string, unknown>>): string | null {
