@@ -34,7 +34,17 @@ export function endAttempt(facts: Facts, draft: Draft, losses: readonly [Loss, .
   const next = { ...draft, record: ended, events: [...draft.events, ...exitEvents(facts, losses)] };
   return decision.outcome === 'fail'
     ? failJob(facts, next, failureText(facts, losses, decision))
-    : restartGang(facts, next, losses, { ...decision, refund });
+    : restartGang(facts, tellRepeating(draft.record, next), losses, { ...decision, refund });
+}
+
+/** Says once that the same error comes again and again, and that no limit ends the run. */
+export function tellRepeating({ isRepeating }: RunRecord, next: Draft): Draft {
+  if (isRepeating || !next.record.isRepeating) return next;
+  return tell(next, 'Warning', 'SameError', `${repeated(next.record)}: correct the program, or set a backoffLimit`);
+}
+
+function repeated({ budgets }: RunRecord): string {
+  return `the same error came ${budgets.same?.times ?? 0} times without progress, and no backoffLimit ends the run`;
 }
 
 /** A failure that cost something, and that the loss of another pod’s node may explain later. */
@@ -147,7 +157,8 @@ function restartGang(facts: Facts, draft: Draft, losses: readonly [Loss, ...Loss
     `${message} ${because}; attempt ${record.attempt} follows`,
   );
   const marked = condition(facts, { ...told, counters: [...told.counters, 'restarted'] }, { type: 'Restarting', message });
-  return phase(marked, notBefore === null ? 'Restarting' : 'BackingOff', `attempt ${record.attempt} follows, because ${because}`);
+  const again = record.isRepeating ? `; ${repeated(record)}` : '';
+  return phase(marked, notBefore === null ? 'Restarting' : 'BackingOff', `attempt ${record.attempt} follows, because ${because}${again}`);
 }
 
 /** Fails the job for good. */

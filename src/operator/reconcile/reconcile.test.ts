@@ -229,6 +229,20 @@ describe('a suspended job', () => {
     expect(world.events.filter((event) => event.startsWith('PyTorchJobSuspended'))).toHaveLength(1);
   });
 
+  it('has the pods of its new template when it is resumed', async () => {
+    const world = gang();
+    await world.start();
+    world.suspend(true);
+    await world.settle();
+    world.finishAll();
+    await world.settle();
+    const pool = { template: { spec: { containers: [{ name: 'pytorch', image: 'i' }], nodeSelector: { pool: 'b' } } } };
+    world.edit((spec) => ({ ...spec, pytorchReplicaSpecs: { ...MASTER, Master: { replicas: 1, ...pool } } }));
+    world.suspend(false);
+    await world.settle();
+    expect(textAt(world.pod('j-master-0'), 'spec', 'nodeSelector', 'pool')).toBe('b');
+  });
+
   it('from the start on creates nothing and has not started', async () => {
     const world = gang({ suspend: true });
     await world.settle();

@@ -4,7 +4,7 @@ import { gangRestartAtMs } from '../../domain/gang/restart-mode.ts';
 import { isFinished } from '../status/job-status.ts';
 import type { Replacement, RunRecord } from '../training-run/record.ts';
 import { condition, type Draft, type Facts, tell } from './draft.ts';
-import { charge, closeAttempt, endAttempt, endOf, failJob, withFailure } from './end-attempt.ts';
+import { charge, closeAttempt, endAttempt, endOf, failJob, tellRepeating, withFailure } from './end-attempt.ts';
 import { lookBack } from './look-back.ts';
 import { endsAttempt, type Loss, lossesOf, lostName } from './loss.ts';
 import type { ObservedPod } from './observed-pod.ts';
@@ -76,7 +76,8 @@ function replaceAlone(facts: Facts, draft: Draft, loss: Loss): Draft {
   };
   const message = `${job.kind.resource.kind} ${job.name} is restarting because 1 ${role} replica(s) failed.`;
   const next = { ...draft, record: { ...record, replacing: [...record.replacing.filter((each) => !isAt(each, loss.place)), entry] } };
-  const told = tell(next, 'Warning', `${job.kind.resource.kind}Restarting`, `${message} ${because}; it alone is replaced`);
+  const repeated = tellRepeating(draft.record, next);
+  const told = tell(repeated, 'Warning', `${job.kind.resource.kind}Restarting`, `${message} ${because}; it alone is replaced`);
   return condition(facts, { ...told, counters: [...told.counters, 'restarted'] }, { type: 'Restarting', message });
 }
 
