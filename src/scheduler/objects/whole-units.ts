@@ -17,6 +17,8 @@ const EXPONENTS: ReadonlyMap<string, readonly [base: bigint, power: number]> = n
   ['Ei', [2n, 60]],
 ]);
 const LONGEST = 40;
+/** Kubernetes caps larger amounts at this. */
+const MOST = 2 ** 63;
 const SIMPLE = /^(\d{1,9})(m|Ki|Mi|Gi)?$/;
 const SIMPLE_FACTORS = { '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 } as const;
 
@@ -53,5 +55,5 @@ function exactUnits(value: string, scale: Scale): number | null {
   if (power < 0) bottom *= base ** BigInt(-power);
   else top *= base ** BigInt(power);
   // Rounded up: away from zero for what is asked, and a negative amount is none at all.
-  return sign === '-' ? -Number(top / bottom) : Number((top + bottom - 1n) / bottom);
+  return sign === '-' ? Math.max(-MOST, -Number(top / bottom)) : Math.min(MOST, Number((top + bottom - 1n) / bottom));
 }
