@@ -146,6 +146,13 @@ describe('holdfast whatif', () => {
     expect(found.stderr).toContain(text);
   });
 
+  it('exits with 2 where all fits, but the manifest names a class that is not there', async () => {
+    const manifest = 'kind: Pod\nmetadata: { name: p, namespace: ml }\nspec: { priorityClassName: nope, containers: [{ name: c }] }\n';
+    const { code, stdout } = await whatif(['apply', '-f', '-', '-s', CLUSTER], {}, manifest);
+    expect(stdout).toContain('there is no PriorityClass nope in the input');
+    expect(code).toBe(2);
+  });
+
   it('says CANNOT_TELL where the usage on a node is not known', async () => {
     const { code, stdout } = await whatif(['pressure', 'gpu-1', '-s', CLUSTER]);
     expect(code).toBe(1);

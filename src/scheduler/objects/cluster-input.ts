@@ -54,7 +54,7 @@ export function podDefaultsOf(objects: readonly KubeObject[], namespace = 'defau
 
 const NO_CLASS = { value: 0, neverPreempts: false } as const;
 /** The classes that every cluster has. */
-const SYSTEM_CLASSES = [
+export const SYSTEM_CLASSES = [
   ['system-cluster-critical', { value: 2_000_000_000, neverPreempts: false }],
   ['system-node-critical', { value: 2_000_001_000, neverPreempts: false }],
 ] as const;

@@ -7,6 +7,9 @@ import type { Labels } from './selector.ts';
 import { type Spread, spreadsOf } from './spread.ts';
 import { type Toleration, tolerationsOf } from './toleration.ts';
 
+/** The name of kube-scheduler in a pod that names no other. */
+export const DEFAULT_SCHEDULER = 'default-scheduler';
+
 /** A port of the node that a container takes. */
 export interface HostPort {
   readonly ip: string;
@@ -75,7 +78,7 @@ export function schedulerPodOf(object: KubeObject, defaults: PodDefaults): Sched
     name,
     labels,
     controller: controllerOf(object),
-    schedulerName: textAt(spec, 'schedulerName') ?? 'default-scheduler',
+    schedulerName: textAt(spec, 'schedulerName') ?? DEFAULT_SCHEDULER,
     nodeName: textAt(spec, 'nodeName'),
     nominatedNode: textAt(status, 'nominatedNodeName'),
     priority: numberAt(spec, 'priority') ?? ofClass.value,

@@ -5,6 +5,7 @@ import { type PodGroup, podGroupOf } from '../../scheduler/objects/pod-group.ts'
 import { type SchedulerPod, schedulerPodOf } from '../../scheduler/objects/pod.ts';
 import type { Note } from '../world/note.ts';
 import type { World } from '../world/world.ts';
+import { type MadePod, manifestNotes } from './manifest-notes.ts';
 
 /** The pods that manifests would create, in the order of the manifests. */
 export interface ManifestPods {
@@ -31,7 +32,7 @@ const MOST_PODS = 20_000;
 export function podsOfManifests(objects: readonly KubeObject[], world: World, { namespace, replicas }: Wish): ManifestPods {
   const notes: Note[] = [];
   const makers: { object: KubeObject; pods: number }[] = [];
-  const pods: SchedulerPod[] = [];
+  const all: MadePod[] = [];
   const classes = objects.filter(({ kind }) => kind === 'PriorityClass');
   const defaults = podDefaultsOf([...world.objects, ...classes], namespace);
   for (const object of objects) {
@@ -42,18 +43,17 @@ export function podsOfManifests(objects: readonly KubeObject[], world: World, { 
     if (sets.length === 0) continue;
     const there = world.running.get(`${object.kind}/${place}/${object.name}`) ?? 0;
     if (there > 0) notes.push(existing(object, there));
-    const made = madePods(object, sets, place).slice(there, there + MOST_PODS - pods.length);
-    pods.push(...made.map((each) => schedulerPodOf(each, defaults)));
+    const made = madePods(object, sets, place).slice(there, there + MOST_PODS - all.length);
+    all.push(...made.map((each) => ({ object: each, pod: schedulerPodOf(each, defaults) })));
     makers.push({ object, pods: made.length });
   }
-  if (pods.length >= MOST_PODS)
+  if (all.length >= MOST_PODS)
     notes.push({ kind: 'bad-input', text: `the manifests ask for more than ${MOST_PODS} pods; the others are left out` });
-  for (const { key, notModelled } of pods)
-    for (const reason of notModelled) notes.push({ kind: 'not-modelled', text: `${key}: ${reason}` });
+  notes.push(...manifestNotes(all, [...world.objects, ...objects]));
   const groups = objects.flatMap((object) =>
     object.kind === 'PodGroup' ? (podGroupOf({ ...object, namespace: object.namespace ?? namespace }, defaults) ?? []) : [],
   );
-  return { pods, makers, groups, notes };
+  return { pods: all.map(({ pod }) => pod), makers, groups, notes };
 }
 
 interface PodSet {

@@ -85,6 +85,15 @@ describe('findGangs', () => {
     expect(found.of('ml/p')?.kind).toBe('Pod');
   });
 
+  it('takes a pod of ReplicaSets that own each other for no service: it may train', () => {
+    const owned = (name: string, owner: string): unknown => ({
+      kind: 'ReplicaSet',
+      metadata: { name, namespace: 'ml', ownerReferences: [{ kind: 'ReplicaSet', name: owner, controller: true }] },
+    });
+    const found = findGangs(objects(owned('a', 'b'), owned('b', 'a'), gpuPod('p', { owner: ['ReplicaSet', 'a'] })));
+    expect(found.of('ml/p')?.isService).toBe(false);
+  });
+
   it('reports pods of a Job that was not read, because the Job may be a gang', () => {
     expect(findGangs(objects(gpuPod('p', { owner: ['Job', 'x'] }))).unknownJobs).toEqual(['ml/p']);
   });

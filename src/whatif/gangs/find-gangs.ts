@@ -1,7 +1,7 @@
 import { type KubeObject, titleOf } from '../../kube/objects/object.ts';
 import { type Gang, isOver, podKey } from './gang.ts';
 import { type Membership, membershipOf } from './membership.ts';
-import { type OwnerLink, Owners } from './owners.ts';
+import { type OwnerChain, Owners } from './owners.ts';
 
 /** The gangs of a cluster, found by pod. */
 export interface Gangs {
@@ -28,7 +28,7 @@ export function findGangs(objects: readonly KubeObject[]): Gangs {
     const membership = membershipOf(pod, chain.owners, owners);
     if (chain.isCycle) cycles.push(podKey(pod));
     if (membership === null && chain.owners.some(({ kind, object }) => kind === 'Job' && object === null)) unknownJobs.push(podKey(pod));
-    const draft = draftOf(pod, membership, chain.owners);
+    const draft = draftOf(pod, membership, chain);
     const known = found.get(draft.key);
     if (known === undefined) found.set(draft.key, draft);
     else known.pods.push(pod);
@@ -44,11 +44,12 @@ export function findGangs(objects: readonly KubeObject[]): Gangs {
 
 type Draft = Gang & { readonly pods: KubeObject[] };
 
-function draftOf(pod: KubeObject, membership: Membership | null, chain: readonly OwnerLink[]): Draft {
+function draftOf(pod: KubeObject, membership: Membership | null, { owners: chain, isCycle }: OwnerChain): Draft {
   const namespace = pod.namespace ?? 'default';
   const controller = chain.at(-1)?.kind ?? null;
   if (membership === null) {
-    const isService = chain.some(({ kind }) => SERVICES.has(kind)) && !chain.some(({ kind }) => kind === 'Job');
+    // Of owners in a circle nothing can be trusted: it may train.
+    const isService = !isCycle && chain.some(({ kind }) => SERVICES.has(kind)) && !chain.some(({ kind }) => kind === 'Job');
     const object = chain.find(({ kind }) => kind === 'Job')?.object ?? null;
     return {
       key: `Pod/${podKey(pod)}`,

@@ -1,10 +1,12 @@
-import { at, textAt } from '../../kube/objects/fields.ts';
+import { listAt } from '../../kube/objects/fields.ts';
 import type { KubeObject } from '../../kube/objects/object.ts';
 import type { ClusterInput } from '../../scheduler/objects/cluster-input.ts';
+import { DEFAULT_SCHEDULER } from '../../scheduler/objects/pod.ts';
 import type { Gangs } from '../gangs/find-gangs.ts';
 import type { ClusterSnapshot } from '../snapshot/cluster-snapshot.ts';
 import { SNAPSHOT_KINDS } from '../snapshot/kinds.ts';
 import { type Note, someOf } from './note.ts';
+import { volumeNotes } from './tied-claims.ts';
 
 interface Facts {
   readonly objects: readonly KubeObject[];
@@ -47,14 +49,10 @@ function notModelled({ objects, input }: Facts): readonly Note[] {
   const pods = input.pods.filter(({ isOver }) => !isOver);
   const others = new Map<string, number>();
   for (const { schedulerName } of pods) {
-    if (schedulerName !== 'default-scheduler') others.set(schedulerName, (others.get(schedulerName) ?? 0) + 1);
+    if (schedulerName !== DEFAULT_SCHEDULER) others.set(schedulerName, (others.get(schedulerName) ?? 0) + 1);
   }
   const limited = pods.filter((pod) => pod.notModelled.length > 0);
   const reasons = new Set(limited.flatMap((pod) => pod.notModelled));
-  const late = lateClaims(objects);
-  const waiting = new Set(
-    pods.filter(({ nodeName, claims, namespace }) => nodeName === null && claims.some((name) => late.has(`${namespace}/${name}`))),
-  );
   const composite = input.groups.filter(({ parent }) => parent !== null);
   const note = (text: string): Note => ({ kind: 'not-modelled', text });
   return [
@@ -67,32 +65,19 @@ function notModelled({ objects, input }: Facts): readonly Note[] {
       const whom = limited.filter((pod) => pod.notModelled.includes(reason)).map(({ key }) => key);
       return note(`${someOf(whom)}: ${reason}`);
     }),
-    ...(waiting.size === 0
-      ? []
-      : [note(`volumes that bind late: ${someOf([...waiting].map(({ key }) => key))} may be kept from a node by its volume`)]),
+    ...volumeNotes(objects, pods),
     ...(composite.length === 0 ? [] : [note(`composite PodGroups: ${someOf(composite.map(({ key }) => key))}`)]),
   ];
 }
 
-/** Claims without a volume whose class binds them when a pod is placed. */
-function lateClaims(objects: readonly KubeObject[]): ReadonlySet<string> {
-  const lateClasses = new Set(
-    objects
-      .filter(({ kind, fields }) => kind === 'StorageClass' && at(fields, 'volumeBindingMode') === 'WaitForFirstConsumer')
-      .map(({ name }) => name),
-  );
-  const isLate = ({ kind, fields }: KubeObject): boolean =>
-    kind === 'PersistentVolumeClaim' &&
-    textAt(fields, 'spec', 'volumeName') === null &&
-    lateClasses.has(textAt(fields, 'spec', 'storageClassName') ?? '');
-  return new Set(objects.filter(isLate).map(({ namespace, name }) => `${namespace ?? 'default'}/${name}`));
-}
-
-function badInput({ input, gangs, strays }: Facts): readonly Note[] {
+function badInput({ objects, input, gangs, strays }: Facts): readonly Note[] {
   const broken = [...input.nodes.map((node) => ({ key: `node/${node.name}`, problems: node.problems })), ...input.pods].filter(
     ({ problems }) => problems.length > 0,
   );
   const note = (text: string): Note => ({ kind: 'bad-input', text });
+  const empty = objects
+    .filter(({ kind, fields }) => kind === 'Pod' && listAt(fields, 'spec', 'containers').length === 0)
+    .map(({ namespace, name }) => `${namespace ?? 'default'}/${name}`);
   return [
     ...(input.nodes.length === 0 ? [note('there is no node: no pod fits anywhere')] : []),
     ...(strays.length === 0
@@ -104,6 +89,7 @@ function badInput({ input, gangs, strays }: Facts): readonly Note[] {
         ]),
     ...broken.slice(0, MOST_BROKEN).map(({ key, problems }) => note(`${key}: ${someOf(problems, 2)}`)),
     ...(broken.length > MOST_BROKEN ? [note(`${broken.length - MOST_BROKEN} more objects have quantities that cannot be read`)] : []),
+    ...(empty.length === 0 ? [] : [note(`no container can be read: ${someOf(empty)} ${empty.length === 1 ? 'takes' : 'take'} no room`)]),
     ...(gangs.cycles.length === 0 ? [] : [note(`owners that own each other: ${someOf(gangs.cycles)}; the pods count one by one`)]),
     ...(gangs.unknownJobs.length === 0
       ? []

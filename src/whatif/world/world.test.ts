@@ -42,6 +42,21 @@ describe('what an answer says of its input', () => {
       ],
       'not-modelled: volumes that bind late: ml/p',
     ],
+    [
+      'a volume that only some nodes reach',
+      [
+        gpuNode('a', 1),
+        { kind: 'PersistentVolume', metadata: { name: 'v' }, spec: { nodeAffinity: { required: {} } } },
+        { kind: 'PersistentVolumeClaim', metadata: { name: 'c', namespace: 'ml' }, spec: { volumeName: 'v' } },
+        gpuPod('p', { spec: { volumes: [{ persistentVolumeClaim: { claimName: 'c' } }] } }),
+      ],
+      'not-modelled: volumes that only some nodes reach: ml/p',
+    ],
+    [
+      'a pod without a container that can be read',
+      [gpuNode('a', 1), gpuPod('p', { spec: { containers: 'x' } })],
+      'no container can be read: ml/p takes no room',
+    ],
     ['priority classes that were left out of a dump', [gpuNode('a', 1)], 'missing: no priorityclasses were read'],
     [
       'a kind that may not be listed',

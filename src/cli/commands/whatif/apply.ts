@@ -52,6 +52,7 @@ export const apply = defineCommand({
     const { answer, problems } = asked;
     if (answer.pods.length === 0) return EXIT.nothing;
     if (problems.length > 0) return EXIT.partly;
-    return answer.evicted.length > 0 || answer.pods.some(({ node }) => node === null) ? EXIT.no : EXIT.ok;
+    if (answer.evicted.length > 0 || answer.pods.some(({ node }) => node === null)) return EXIT.no;
+    return answer.notes.some(({ kind }) => kind === 'bad-input') ? EXIT.partly : EXIT.ok;
   },
 });

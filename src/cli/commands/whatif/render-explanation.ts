@@ -43,7 +43,7 @@ export function renderExplanation(told: Explanation, { style, columns }: Pick<Ou
           ...paragraph(
             candidates.length === 0
               ? 'Nowhere.'
-              : 'Fewest broken budgets, then the least important victim, then the fewest victims, then the youngest:',
+              : 'Fewest broken budgets, then the least important victims, then the fewest, then the youngest:',
           ),
         ]),
     ...(rows.length === 0
