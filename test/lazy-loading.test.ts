@@ -75,7 +75,7 @@ const OWN: Readonly<Record<string, { readonly args: readonly string[]; readonly 
   },
   whatif: {
     args: ['whatif', 'apply', '-f', 'examples/whatif/inference.yaml', '-s', 'examples/whatif/cluster.json'],
-    own: ['cli/commands/whatif/', 'cli/cluster/', 'whatif/', 'scheduler/', 'kube/', 'domain/grace/'],
+    own: ['cli/commands/whatif/', 'cli/cluster/', 'whatif/', 'operator/room/', 'operator/kinds/', 'scheduler/', 'kube/', 'domain/grace/'],
   },
   ...Object.fromEntries(
     (

@@ -64,10 +64,9 @@ export function chooseRoom<L extends Leaver>(
   const filters = new PodFilters(pod, cluster);
   let best: LeavingSet<L> | null = null;
   let isHeld = false;
-  for (const node of cluster.nodes) {
+  for (const { node, cheapest } of cheapestByNode(lower, cluster)) {
     if (busy.has(node.node.name)) continue;
-    const here = lower.filter(({ pods }) => pods.some((key) => cluster.nodeOf(key) === node)).toSorted(byCost);
-    for (const set of setsOf(here.slice(0, MOST_ON_NODE).map((leaver) => waysOf(leaver, cluster, node)))) {
+    for (const set of setsOf(cheapest.map((leaver) => waysOf(leaver, cluster, node)))) {
       if (best !== null && costOf(set) > costOf(best.leaving)) break;
       if (!fitsWithout(cluster, filters, node, set)) continue;
       const leaving = smallest(set, (less) => fitsWithout(cluster, filters, node, less));
@@ -78,6 +77,25 @@ export function chooseRoom<L extends Leaver>(
   }
   if (best !== null) return { kind: 'chosen', ...best };
   return { kind: 'none', reason: reasonWhyNone(leavers, lower, isHeld) };
+}
+
+/** The nodes on which gangs have a pod, in the cluster’s order, with the cheapest of them. */
+function cheapestByNode<L extends Leaver>(
+  leavers: readonly L[],
+  cluster: Cluster,
+): readonly { readonly node: NodeState; readonly cheapest: readonly L[] }[] {
+  const found = new Map<NodeState, L[]>();
+  for (const leaver of leavers) {
+    for (const node of new Set(leaver.pods.flatMap((key) => cluster.nodeOf(key) ?? []))) {
+      const here = found.get(node);
+      if (here === undefined) found.set(node, [leaver]);
+      else here.push(leaver);
+    }
+  }
+  return cluster.nodes.flatMap((node) => {
+    const here = found.get(node);
+    return here === undefined ? [] : [{ node, cheapest: here.toSorted(byCost).slice(0, MOST_ON_NODE) }];
+  });
 }
 
 interface LeavingSet<L extends Leaver> {

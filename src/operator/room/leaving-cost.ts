@@ -13,7 +13,10 @@ export interface LeavingCost {
   readonly accelerators: number;
 }
 
-/** Reads the measurements of a run; the accelerators of its pods count where it reports none. */
+/**
+ * Reads the measurements of a run. The accelerators that its pods hold count; without any, its
+ * ranks do: one process may use all accelerators of its pod.
+ */
 export function leavingCostOf({ attempts, progress }: RunRecord, accelerators: number, nowMs: number): LeavingCost {
   const startedAt = attempts.at(-1)?.startedAt ?? null;
   const since = [progress.sealedAt, startedAt].filter((time) => time !== null).map((time) => Date.parse(time));
@@ -22,7 +25,7 @@ export function leavingCostOf({ attempts, progress }: RunRecord, accelerators: n
     teardownSeconds: newest(attempts, ({ detectedAt, tornDownAt }) => [detectedAt, tornDownAt]),
     restartSeconds: newest(attempts, ({ resumedAt }, before) => [before?.detectedAt ?? null, resumedAt]),
     unsavedSeconds: since.length === 0 ? null : Math.max(0, (nowMs - Math.max(...since)) / 1000),
-    accelerators: Math.max(1, progress.accelerators ?? accelerators),
+    accelerators: accelerators > 0 ? accelerators : Math.max(1, progress.accelerators ?? 1),
   };
 }
 

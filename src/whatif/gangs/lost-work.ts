@@ -6,6 +6,8 @@ import { isRunOf, mergedRecord, recordOfAnnotations, recordOfRun, type SaveRecor
 /** What a gang loses if it stops now. Null is unknown; it never means nothing. */
 export interface LostWork {
   readonly accelerators: number;
+  /** When the first pod of its present life started. */
+  readonly startedMs: number | null;
   /** Seconds of training since the last good checkpoint. */
   readonly unsavedSeconds: number | null;
   /** Those seconds, and those of the restart where they are known, times the accelerators. */
@@ -67,7 +69,7 @@ function lostWork(gang: Gang, record: SaveRecord | null, nowMs: number): LostWor
   const accelerators = gangAccelerators(gang);
   const startedMs = startOf(gang);
   const { restartSeconds, saveSeconds, source } = record ?? NO_RECORD;
-  const common = { accelerators, isService: gang.isService, restartSeconds, saveSeconds, source };
+  const common = { accelerators, startedMs, isService: gang.isService, restartSeconds, saveSeconds, source };
   if (record === null || gang.isService) {
     const atMost = gang.isService || startedMs === null ? null : accelerators * secondsSince(startedMs, nowMs);
     return { ...common, unsavedSeconds: null, acceleratorSeconds: null, atMostAcceleratorSeconds: atMost, nextSaveMs: null };
