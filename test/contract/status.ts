@@ -18,6 +18,7 @@ const LIVE: LiveFacts = {
   unsavedMs: 9000,
   unsavedSteps: 20,
   savePhase: 'sealing',
+  savesOnRequest: true,
   seal: { isOverdue: true, step: 120, tookMs: 900_000, limitMs: 600_000, sentence: 'nothing moves' },
   flush: [PREDICTION, PREDICTION, PREDICTION],
   predictions: { compared: 40, withinP95: 38, meanDeviation: 0.2 },

@@ -214,6 +214,10 @@ describe('the status of rank 0', () => {
     const unsaved = { loss: null, trial: null, unsavedAcceleratorSeconds: null, saveSeconds: null };
     const none = { step: null, lastGoodStep: null, lastGoodAgeMs: null, accelerators: null, ...unsaved, readMs: 5 };
     expect(parseProgress(JSON.stringify(hostile), 5)).toEqual(none);
+    const slow = { schema: 'holdfast.status/1', flush: { p95Seconds: 4 }, saves: { last: { seconds: 3 } } };
+    expect(parseProgress(JSON.stringify(slow), 5)?.saveSeconds).toBe(4);
+    const deaf = { ...slow, saves: { ...slow.saves, onRequest: false } };
+    expect(parseProgress(JSON.stringify(deaf), 5)?.saveSeconds).toBeNull();
     for (const body of ['', '{', '[]', '{"schema":"other"}']) expect(parseProgress(body, 5)).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { type ApiObject, controllerReference, keyOf, type ObjectKey } from '../../kube/api/api-object.ts';
-import { listAt, numberAt, textAt, textsAt } from '../../kube/objects/fields.ts';
+import { at, listAt, numberAt, textAt, textsAt } from '../../kube/objects/fields.ts';
 import { ATTEMPT_LABEL, replicaName } from '../kinds/names.ts';
 import type { JobKind } from '../kinds/kind.ts';
 import { leaderOf, parseJob } from '../kinds/parse-job.ts';
@@ -150,6 +150,7 @@ export function parseProgress(body: string, nowMs: number): Progress | null {
   }
   if (textAt(status, 'schema') !== SCHEMA) return null;
   const ageSeconds = numberAt(status, 'lastGood', 'ageSeconds');
+  const saveSeconds = numberAt(status, 'flush', 'p95Seconds') ?? numberAt(status, 'saves', 'last', 'seconds');
   return {
     step: count(numberAt(status, 'progress', 'step')),
     lastGoodStep: count(numberAt(status, 'lastGood', 'step')),
@@ -158,7 +159,7 @@ export function parseProgress(body: string, nowMs: number): Progress | null {
     loss: numberAt(status, 'loss'),
     trial: textAt(status, 'trial', 'name')?.slice(0, LONGEST_TRIAL) ?? null,
     unsavedAcceleratorSeconds: seconds(numberAt(status, 'unsaved', 'acceleratorSeconds')),
-    saveSeconds: seconds(numberAt(status, 'flush', 'p95Seconds') ?? numberAt(status, 'saves', 'last', 'seconds')),
+    saveSeconds: at(status, 'saves', 'onRequest') === false ? null : seconds(saveSeconds),
     readMs: nowMs,
   };
 }

@@ -9,6 +9,7 @@ import { VirtualClock } from '../../core/clock.ts';
 import { RunLog } from '../base/run-log.ts';
 import { judge } from '../hang/watch-progress.ts';
 import { TrainerSession } from './trainer-session.ts';
+import type { Gang } from '../../domain/restart/gang.ts';
 import type { Rank } from '../sdk/sdk-server.ts';
 import { Sealer } from '../saves/sealing/sealer.ts';
 
@@ -35,10 +36,12 @@ function unheard(): void {}
 const makeRank = (rank: number): Rank => ({ rank, world: 2, pid: process.pid, dumpSignal: null, send: unheard });
 
 /** Starts a trainer session of two ranks that have each made a few steps of one second. */
-async function twoRanks(): Promise<{ session: TrainerSession; first: Rank; second: Rank; isHung: () => boolean | undefined }> {
+async function twoRanks(
+  gang: Gang | null = null,
+): Promise<{ session: TrainerSession; first: Rank; second: Rank; isHung: () => boolean | undefined }> {
   const dir = join(folder.path, 'run');
   mkdirSync(dir);
-  const options = makeRunOptions(dir, { command: ['true'], tmp: folder.path });
+  const options = { ...makeRunOptions(dir, { command: ['true'], tmp: folder.path }), gang };
   const store = openRun(dir, { clock });
   log = new RunLog({ dir, node: 'n', clock, terminationLog: null, say: unheard, shout: unheard });
   sealer = new Sealer({ dir, clock });
@@ -55,6 +58,22 @@ async function twoRanks(): Promise<{ session: TrainerSession; first: Rank; secon
   }
   return { session, first, second, isHung: () => judge({ session, rules: RULES, clock })?.isHung };
 }
+
+describe('two ranks that are asked for a save', () => {
+  it('save on one node, whether they agree or not', async () => {
+    expect((await twoRanks()).session.savesOnRequest).toBe(true);
+  });
+
+  it('save on several nodes only while both agree on its step', async () => {
+    const { session, first, second } = await twoRanks({ id: 'job', nodes: 2, nodeRank: 0 });
+    session.onMessage(first, { type: 'agrees', withinMs: 0 });
+    expect(session.savesOnRequest).toBe(false);
+    session.onMessage(second, { type: 'agrees', withinMs: 0 });
+    expect(session.savesOnRequest).toBe(true);
+    session.onMessage(second, { type: 'agrees', withinMs: null });
+    expect(session.savesOnRequest).toBe(false);
+  });
+});
 
 describe('two ranks, one of them busy,', () => {
   it('are not hung while the other is no longer busy and waits', async () => {

@@ -83,6 +83,11 @@ export class TrainerSession implements ArbiterListener {
     return this.#welcome.attached;
   }
 
+  /** Whether a requested save can be sealed: ranks on several nodes must agree on its step. */
+  get savesOnRequest(): boolean {
+    return this.#session.options.gang === null || this.ranks.canAgree;
+  }
+
   /** The trainer reported that the run is finished. */
   get saidFinished(): boolean {
     return this.#finishedMs !== null;

@@ -63,6 +63,7 @@ export class LiveStatus {
       unsavedMs: session.isUnknown ? null : measured.unsavedMs(nowMs),
       unsavedSteps: measured.lostSteps,
       savePhase: coordinator.phase,
+      savesOnRequest: session.savesOnRequest,
       seal: judgeOverdue(session, store.clock),
       // The next step of a busy trainer cannot be predicted.
       flush: measured.busyMs(nowMs) === null ? [measured.stepRest, measured.write, measured.seal] : [null, null, null],

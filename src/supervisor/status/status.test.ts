@@ -20,6 +20,7 @@ const LIVE: LiveFacts = {
   unsavedMs: 9000,
   unsavedSteps: 20,
   savePhase: 'idle',
+  savesOnRequest: true,
   seal: null,
   flush: [
     { medianMs: 250, p95Ms: 500, samples: 9 },
@@ -50,6 +51,11 @@ describe('the status of a run', () => {
       lastGood: { step: 100, ageSeconds: 12 },
       hang: null,
     });
+  });
+
+  it('reports whether a save can be asked for, while there is a trainer', () => {
+    expect(makeStatus({ ...FACTS, live: { ...LIVE, savesOnRequest: false } }).saves.onRequest).toBe(false);
+    expect(makeStatus({ ...FACTS, live: null }).saves.onRequest).toBeNull();
   });
 
   it('reports how well saves were predicted, while there is a trainer', () => {

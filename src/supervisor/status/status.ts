@@ -26,6 +26,7 @@ export interface LiveFacts {
   readonly unsavedMs: number | null;
   readonly unsavedSteps: number | null;
   readonly savePhase: string;
+  readonly savesOnRequest: boolean;
   /** The save that waits for the disk; null: none does. */
   readonly seal: SealVerdict | null;
   /**
@@ -123,6 +124,7 @@ function unsavedOf({ unsavedMs, unsavedSteps, worldSize }: LiveFacts) {
 function savesOf({ saves, lastSave, sealedMs, writeMs, stallMs, sealedBytes }: Totals, live: LiveFacts | null) {
   return {
     phase: live?.savePhase ?? 'idle',
+    onRequest: live?.savesOnRequest ?? null,
     sealing: live === null || live.seal === null ? null : sealingOf(live.seal),
     outcomes: saves,
     seconds: sealedMs / 1000,
