@@ -8,7 +8,7 @@ import type { World } from '../../world/world.ts';
 /** A gang that the operator may ask to leave, as far as the input shows it. */
 export interface LeavingGang extends Leaver {
   readonly gang: Gang;
-  /** Whether its save and its restart were measured. */
+  /** Whether its save was measured. As everywhere, a restart counts where it was. */
   readonly isMeasured: boolean;
 }
 
@@ -34,7 +34,7 @@ export function leavingGangs(world: World, cluster: Cluster): readonly LeavingGa
       pods,
       spare: null,
       cost: acceleratorSecondsLost(cost, DEADLINE_MS, costs),
-      isMeasured: cost.saveSeconds !== null && cost.restartSeconds !== null,
+      isMeasured: cost.saveSeconds !== null,
     };
   });
 }

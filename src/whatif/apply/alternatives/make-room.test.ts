@@ -45,14 +45,17 @@ describe('the offer to make room', () => {
     expect(offered([...SLOW, ...gang('quick', QUICK)])).toMatchObject({
       title: 'have pytorchjob/quick in ml save first, then leave',
       stops: ['pytorchjob/quick in ml'],
-      // Its restart was never measured.
-      cost: { acceleratorSeconds: null, worst: 4 * 2 },
+      cost: { acceleratorSeconds: 4 * 2, worst: 4 * 2 },
     });
   });
 
   it('leaves out a gang that has not run for its min-runtime', () => {
     const young = gang('quick', { ...QUICK, annotations: { 'holdfast.dev/min-runtime': '3h' } });
     expect(offered([...SLOW, ...young])?.stops).toEqual(['pytorchjob/slow in ml']);
+  });
+
+  it('is not made where no save was measured: the deadline may pass, and all unsaved work be lost', () => {
+    expect(offered(gang('slow', { startTime: '2026-11-18T08:00:00Z', saveSeconds: null }))).toBeUndefined();
   });
 
   it('has a gang for each pod, and is not made where a pod would find no room', () => {
