@@ -12,11 +12,11 @@ import { EXAMPLES, provideRuns } from './scenario/example.ts';
 import { declaredLostMs, CI_PLAYS, GANG_JOBS, type GangCause, ordersOf, podOfRole, RECORDED_PLAYS } from './scenario/gang-causes.ts';
 import { type GangRow, gangRowText, writeGangTable } from './scenario/gang-table.ts';
 import { GRANTED_SECONDS } from './scenario/kubelet-causes.ts';
-import { hostTrees, whyNoTrainers } from './scenario/host-trees.ts';
+import { whyNoTrainers } from './scenario/host-trees.ts';
 import { PODS, trueConditions } from './scenario/objects.ts';
 import { OPERATOR_IMAGE, type OperatorProcess, startOperator } from './scenario/operator-process.ts';
 import { tellingState } from './scenario/state.ts';
-import { findTorch, pythonOf, uninterruptedTorchrun, weightsIn } from './scenario/torch-environment.ts';
+import { findTorch, torchTrees, uninterruptedTorchrun, weightsIn } from './scenario/torch-environment.ts';
 import { ONE_POD } from './scenario/training-job.ts';
 
 const STEPS = '4000';
@@ -35,11 +35,7 @@ const reason = whyNoTrainers() ?? (torch === null ? whyNoTorch() : null);
 
 /** The manifest as a user has it for v1, with the annotation: no change of the image. */
 function manifest(job: string, environment: string): Readonly<Record<string, unknown>> {
-  const { path, volumes, mounts } = hostTrees();
-  const folders = [environment, pythonOf(environment)].filter(
-    (folder) => !volumes.some((each) => JSON.stringify(each).includes(`"${folder}"`)),
-  );
-  const own = folders.map((folder, index) => ({ name: `torch-${index}`, hostPath: { path: folder } }));
+  const { path, volumes, mounts } = torchTrees(environment);
   const container = {
     name: 'pytorch',
     image: BASE_IMAGE,
@@ -50,12 +46,7 @@ function manifest(job: string, environment: string): Readonly<Record<string, unk
       ([name, value]) => ({ name, value }),
     ),
     resources: { limits: { memory: '2Gi', 'ephemeral-storage': '600Mi' } },
-    volumeMounts: [
-      { name: 'runs', mountPath: '/runs' },
-      { name: 'scratch', mountPath: '/scratch' },
-      ...mounts,
-      ...own.map(({ name, hostPath }) => ({ name, mountPath: hostPath.path, readOnly: true })),
-    ],
+    volumeMounts: [{ name: 'runs', mountPath: '/runs' }, { name: 'scratch', mountPath: '/scratch' }, ...mounts],
   };
   const spec = {
     terminationGracePeriodSeconds: 60,
@@ -64,7 +55,6 @@ function manifest(job: string, environment: string): Readonly<Record<string, unk
       { name: 'runs', persistentVolumeClaim: { claimName: 'runs' } },
       { name: 'scratch', emptyDir: { sizeLimit: '32Mi' } },
       ...volumes,
-      ...own,
     ],
   };
   const role = { replicas: 1, restartPolicy: 'OnFailure', template: { spec } };

@@ -1,39 +1,38 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { KubeObject } from '../cluster/api.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { PAUSE_IMAGE } from '../cluster/runtime.ts';
 import { eventually } from '../cluster/wait.ts';
 import { runsOf } from '../scenario/example.ts';
-import { PODS } from '../scenario/objects.ts';
-import { type Gang, NODE_GPUS, PYTORCH_JOBS, podsOf, startGang, startsOf, stepOf, TRAINING_RUNS } from './gangs.ts';
+import { cordon, PODS } from '../scenario/objects.ts';
+import {
+  type Gang,
+  NODE_GPUS,
+  PYTORCH_JOBS,
+  podsOf,
+  startGang,
+  startsOf,
+  STEP_SECONDS,
+  stepOf,
+  TRAINING_RUNS,
+  unsavedOf,
+} from './gangs.ts';
+import type { Play } from './plays.ts';
 
 /** `ordinary`: the scheduler evicts. `room`: the operator asks a gang to save and to leave. */
 export type Manner = 'ordinary' | 'room';
 
-/** Three gangs that save at different times, each on a node of its own. */
-export const GANGS = [
-  { name: 'fresh', node: 'node-1', every: 10 },
-  { name: 'middle', node: 'node-2', every: 25 },
-  { name: 'stale', node: 'node-3', every: 100_000 },
-] as const satisfies readonly Gang[];
-/**
- * Then the gang that saves least has this many steps that a kill would lose. After a minute its
- * supervisor would ask for a save.
- */
-const STALE_STEPS = 40;
 const POD = 'inference';
 
 /** What one arrival of the inference pod did. */
 export interface Round {
   readonly manner: Manner;
-  /** The gang that started last: of equal priorities, the scheduler evicts the youngest. */
-  readonly youngest: string;
-  /** The steps that a kill of each gang would have lost when the pod came, as in `GANGS`. */
+  /** The steps that a kill of each gang would have lost when the pod came, as in the play. */
   readonly unsaved: readonly number[];
-  readonly left: readonly string[];
+  readonly left: string;
   /** The steps that were trained again. */
   readonly lostSteps: number;
+  readonly lostGpuSeconds: number;
   /** From the creation of the pod until it ran. */
   readonly waitSeconds: number;
   /** What the operator announced, or null. */
@@ -41,11 +40,12 @@ export interface Round {
 }
 
 /** Starts the gangs, lets the inference pod come, and lets what left come back. */
-export async function playRound(cluster: Cluster, manner: Manner, youngest: string): Promise<Round> {
-  for (const isYoungest of [false, true])
-    await Promise.all(GANGS.filter(({ name }) => (name === youngest) === isYoungest).map((gang) => startGang(cluster, gang)));
-  await eventually('the gangs to have unsaved work', () => (GANGS.every((gang) => isDue(cluster, gang)) ? true : null));
-  const unsaved = GANGS.map((gang) => stepOf(cluster, gang) - newestSave(cluster, gang));
+export async function playRound(cluster: Cluster, { gangs }: Play, manner: Manner, environment: string): Promise<Round> {
+  const used = new Set(gangs.flatMap(({ nodes }) => nodes));
+  for (const { name } of cluster.nodes) await cordon(cluster, name, !used.has(name));
+  await Promise.all(gangs.slice(0, -1).map((gang) => startGang(cluster, gang, environment)));
+  await Promise.all(gangs.slice(-1).map((gang) => startGang(cluster, gang, environment)));
+  const unsaved = await eventually('the gangs to have unsaved work', () => unsavedOfAll(cluster, gangs));
   const startedMs = performance.now();
   await cluster.api.create(PODS, podOf(manner));
   const { spec } = await eventually(`${POD} to run`, async () => {
@@ -53,44 +53,25 @@ export async function playRound(cluster: Cluster, manner: Manner, youngest: stri
     return pod?.status?.phase === 'Running' ? pod : null;
   });
   const waitSeconds = (performance.now() - startedMs) / 1000;
-  const left = GANGS.filter(({ node }) => node === spec?.nodeName);
-  const lastSteps = left.map((gang) => stepOf(cluster, gang));
+  const left = gangs.find(({ nodes }) => nodes.some((node) => node === spec?.nodeName));
+  if (left === undefined) throw new Error(`${POD} runs on ${String(spec?.nodeName)}, which no gang had`);
+  const lastStep = stepOf(cluster, left);
   const announced = await announcement(cluster);
   await cluster.api.remove(`${PODS}/${POD}?gracePeriodSeconds=1`);
-  const lost = await Promise.all(
-    left.map(async (gang, index) => {
-      const [, again = 0] = await eventually(`${gang.name} to train again`, () => {
-        const starts = startsOf(cluster, gang);
-        return starts.length > 1 ? starts : null;
-      });
-      return (lastSteps[index] ?? 0) + 1 - again;
-    }),
-  );
-  await clear(cluster);
-  return {
-    manner,
-    youngest,
-    unsaved,
-    left: left.map(({ name }) => name),
-    lostSteps: lost.reduce((sum, steps) => sum + steps, 0),
-    waitSeconds,
-    announced,
-  };
+  const again = await eventually(`${left.name} to train again`, () => startsOf(cluster, left)[1] ?? null);
+  await clear(cluster, gangs);
+  const lostSteps = lastStep + 1 - again;
+  const lostGpuSeconds = lostSteps * STEP_SECONDS * NODE_GPUS * left.nodes.length;
+  return { manner, unsaved, left: left.name, lostSteps, lostGpuSeconds, waitSeconds, announced };
 }
 
-/** Its first save is sealed, so that the operator knows how long one takes. */
-function isDue(cluster: Cluster, gang: Gang): boolean {
-  return newestSave(cluster, gang) >= 0 && (gang.name !== 'stale' || stepOf(cluster, gang) - newestSave(cluster, gang) >= STALE_STEPS);
-}
-
-/** The step of the newest sealed checkpoint; -1 without one. */
-function newestSave(cluster: Cluster, { name }: Gang): number {
-  const folder = join(runsOf(cluster), 'holdfast', name);
-  const steps = (existsSync(folder) ? readdirSync(folder) : []).flatMap((each) => {
-    const [, step] = /^step-(\d+)$/.exec(each) ?? [];
-    return step === undefined ? [] : [Number(step)];
+/** The unsaved steps of each gang, once each has as many as it should. */
+function unsavedOfAll(cluster: Cluster, gangs: readonly Gang[]): readonly number[] | null {
+  const found = gangs.flatMap((gang) => {
+    const unsaved = unsavedOf(cluster, gang);
+    return unsaved === null || unsaved < gang.leastUnsaved ? [] : [unsaved];
   });
-  return Math.max(-1, ...steps);
+  return found.length === gangs.length ? found : null;
 }
 
 function podOf(manner: Manner): unknown {
@@ -118,10 +99,10 @@ async function announcement(cluster: Cluster): Promise<string | null> {
 }
 
 /** Removes the jobs with all that they left. */
-async function clear(cluster: Cluster): Promise<void> {
-  for (const { name } of GANGS) await cluster.api.remove(`${PYTORCH_JOBS}/${name}?propagationPolicy=Background`);
+async function clear(cluster: Cluster, gangs: readonly Gang[]): Promise<void> {
+  for (const { name } of gangs) await cluster.api.remove(`${PYTORCH_JOBS}/${name}?propagationPolicy=Background`);
   await eventually('the pods to be gone', async () => {
-    const left = await Promise.all(GANGS.map((gang): Promise<readonly KubeObject[]> => podsOf(cluster, gang)));
+    const left = await Promise.all(gangs.map((gang) => podsOf(cluster, gang)));
     return left.flat().length === 0 && (await cluster.api.get(`${PODS}/${POD}`)) === null ? true : null;
   });
   for (const { metadata } of await cluster.api.list(TRAINING_RUNS)) await cluster.api.remove(`${TRAINING_RUNS}/${metadata.name}`);

@@ -4,7 +4,8 @@ import { whyNoCluster } from '../cluster/facility.ts';
 
 const REPOSITORY = ROOT.replace(/\/$/, '');
 
-interface HostTrees {
+/** Folders of the machine in a pod, and the PATH that finds its programs. */
+export interface HostTrees {
   readonly path: string;
   readonly volumes: readonly unknown[];
   readonly mounts: readonly unknown[];

@@ -3,6 +3,7 @@ import { globSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type ProcessResult, ROOT, runProcess } from '../../support/run-process.ts';
 import { EXAMPLES } from './example.ts';
+import { type HostTrees, hostTrees } from './host-trees.ts';
 
 const FINDER = join(ROOT, 'test/frameworks/setup.sh');
 
@@ -21,6 +22,20 @@ export function findTorch(): string | null {
 export function pythonOf(environment: string): string {
   const home = readFileSync(join(environment, 'pyvenv.cfg'), 'utf8').match(/^home = (.*)$/m)?.[1] ?? '/usr/bin';
   return dirname(realpathSync(home));
+}
+
+/** What pods mount read-only to run a trainer with the Python of an environment. */
+export function torchTrees(environment: string): HostTrees {
+  const { path, volumes, mounts } = hostTrees();
+  const folders = [environment, pythonOf(environment)].filter(
+    (folder) => !volumes.some((each) => JSON.stringify(each).includes(`"${folder}"`)),
+  );
+  const named = folders.map((folder, index) => ({ name: `torch-${index}`, folder }));
+  return {
+    path,
+    volumes: [...volumes, ...named.map(({ name, folder }) => ({ name, hostPath: { path: folder } }))],
+    mounts: [...mounts, ...named.map(({ name, folder }) => ({ name, mountPath: folder, readOnly: true }))],
+  };
 }
 
 export function packagesOf(environment: string): string {
