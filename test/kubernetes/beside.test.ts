@@ -8,11 +8,12 @@ import { createJob, firstConditions, perform, type Sides, whenAlike } from './be
 import { PLAYS } from './beside/plays.ts';
 import { applyPodGroups, GANG_SCHEDULERS, GROUPED_JOBS } from './beside/pod-groups.ts';
 import { podGroupOf, snapshot } from './beside/snapshot.ts';
-import { applyV1Kinds, findV1, startV1, type V1Process } from './beside/v1-process.ts';
+import { applyV1Kinds, findV1, startV1 } from './beside/v1-process.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { whyNotBuilt } from './cluster/facility.ts';
 import { eventually } from './cluster/wait.ts';
 import { defineTrainingRuns, type OperatorProcess, runOperator } from './scenario/operator-process.ts';
+import type { SideProcess } from './scenario/side-process.ts';
 
 const v1 = whyNotBuilt() === null ? findV1() : { reason: whyNotBuilt() ?? '' };
 const reason = 'reason' in v1 ? v1.reason : null;
@@ -35,7 +36,7 @@ const KINDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 describe.skipIf(reason !== null)(`beside the Training Operator v1${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   let cluster: Cluster;
-  let before: V1Process;
+  let before: SideProcess;
   let after: OperatorProcess;
   let sides: Sides;
   const rows = { jobs: new Map<string, string>(), plays: new Map<string, string>() };

@@ -2,13 +2,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ProcessResult } from '../support/run-process.ts';
-import { ROOT } from '../support/run-process.ts';
 import type { KubeObject } from './cluster/api.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { BASE_IMAGE } from './cluster/runtime.ts';
 import { whyNoTorch } from './cluster/torch.ts';
 import { eventually } from './cluster/wait.ts';
 import { EXAMPLES, provideRuns } from './scenario/example.ts';
+import { runOf, RUNS, whenGangTrains, whenRunEnded } from './scenario/gang-attempt.ts';
 import { declaredLostMs, CI_PLAYS, GANG_JOBS, type GangCause, ordersOf, podOfRole, RECORDED_PLAYS } from './scenario/gang-causes.ts';
 import { type GangRow, gangRowText, writeGangTable } from './scenario/gang-table.ts';
 import { GRANTED_SECONDS } from './scenario/kubelet-causes.ts';
@@ -16,15 +16,13 @@ import { whyNoTrainers } from './scenario/host-trees.ts';
 import { PODS, trueConditions } from './scenario/objects.ts';
 import { OPERATOR_IMAGE, type OperatorProcess, startOperator } from './scenario/operator-process.ts';
 import { tellingState } from './scenario/state.ts';
-import { findTorch, torchTrees, uninterruptedTorchrun, weightsIn } from './scenario/torch-environment.ts';
+import { findTorch, uninterruptedTorchrun, weightsIn } from './scenario/torch-environment.ts';
+import { torchGang } from './scenario/torch-gang.ts';
 import { ONE_POD } from './scenario/training-job.ts';
 
 const STEPS = '4000';
-/** Two ranks that wait for each other at every step are slow on a busy machine. */
-const PATIENCE_MS = 10 * 60_000;
 /** Every cause takes a minute or two. */
 const WHOLE_MS = 90 * 60_000;
-const RUNS = '/apis/holdfast.dev/v1alpha1/namespaces/default/trainingruns';
 /** The control plane notices a lost node soon; by default that takes minutes. */
 const TIMERS = { 'node-monitor-grace-period': '15s', 'node-eviction-rate': '10', 'unhealthy-zone-threshold': '1' };
 const torch = findTorch();
@@ -33,40 +31,15 @@ const isRecorded = process.env['HOLDFAST_INTERRUPTIONS'] === 'all';
 const PLAYS = isRecorded ? RECORDED_PLAYS : CI_PLAYS;
 const reason = whyNoTrainers() ?? (torch === null ? whyNoTorch() : null);
 
-/** The manifest as a user has it for v1, with the annotation: no change of the image. */
-function manifest(job: string, environment: string): Readonly<Record<string, unknown>> {
-  const { path, volumes, mounts } = torchTrees(environment);
-  const container = {
-    name: 'pytorch',
-    image: BASE_IMAGE,
-    imagePullPolicy: 'Never',
-    command: [join(environment, 'bin/python3'), '-m', 'torch.distributed.run'],
-    args: [join(ROOT, 'test/kubernetes/trainers/gang.py'), join(EXAMPLES, 'torchrun/train.py'), `/runs/${job}`, STEPS],
-    env: Object.entries({ PATH: path, OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '', PYTHONDONTWRITEBYTECODE: '1' }).map(
-      ([name, value]) => ({ name, value }),
-    ),
+/** The manifest of a play. Each pod may fill its disk and its memory. */
+const manifest = (job: string, environment: string): Readonly<Record<string, unknown>> =>
+  torchGang({
+    job,
+    environment,
+    steps: STEPS,
     resources: { limits: { memory: '2Gi', 'ephemeral-storage': '600Mi' } },
-    volumeMounts: [{ name: 'runs', mountPath: '/runs' }, { name: 'scratch', mountPath: '/scratch' }, ...mounts],
-  };
-  const spec = {
-    terminationGracePeriodSeconds: 60,
-    containers: [container],
-    volumes: [
-      { name: 'runs', persistentVolumeClaim: { claimName: 'runs' } },
-      { name: 'scratch', emptyDir: { sizeLimit: '32Mi' } },
-      ...volumes,
-    ],
-  };
-  const role = { replicas: 1, restartPolicy: 'OnFailure', template: { spec } };
-  return {
-    apiVersion: 'kubeflow.org/v1',
-    kind: 'PyTorchJob',
-    metadata: { name: job, annotations: { 'holdfast.dev/supervise': 'true' } },
-    spec: { nprocPerNode: '1', runPolicy: { ttlSecondsAfterFinished: 0 }, pytorchReplicaSpecs: { Master: role, Worker: role } },
-  };
-}
-
-const ROLES = ['master', 'worker'] as const;
+    runPolicy: { ttlSecondsAfterFinished: 0 },
+  });
 
 /** An attempt in the record, as far as the test reads it. */
 interface Ended {
@@ -127,27 +100,12 @@ describe.skipIf(reason !== null)(`a PyTorchJob with the annotation${reason === n
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  const logOf = async (pod: string): Promise<string> => (await cluster.api.text(`${PODS}/${pod}/log?container=pytorch`)) ?? '';
-  const runOf = async (job: string): Promise<KubeObject | null> =>
-    (await cluster.api.list(RUNS)).find(({ spec }) => spec?.job.name === job) ?? null;
   const telling = (job: string, work: () => Promise<void>): Promise<void> =>
     tellingState(cluster, work).catch(async (thrown: unknown) => {
-      throw new Error(`${String(thrown)}\n\n${operator.said()}\n\n${JSON.stringify((await runOf(job))?.status)}`, { cause: thrown });
+      throw new Error(`${String(thrown)}\n\n${operator.said()}\n\n${JSON.stringify((await runOf(cluster, job))?.status)}`, {
+        cause: thrown,
+      });
     });
-
-  /** Waits until both pods of the attempt train, and returns the step from which they resumed. */
-  const whenStepping = (job: string, attempt: number): Promise<number> =>
-    eventually(
-      `attempt ${attempt} of ${job} to train`,
-      async () => {
-        const labels = `training.kubeflow.org/job-name=${job},holdfast.dev/attempt=${attempt}`;
-        if ((await cluster.api.list(`${PODS}?labelSelector=${labels}`)).length < 2) return null;
-        const logs = await Promise.all(ROLES.map((role) => logOf(podOfRole(job, role))));
-        if (!logs.every((log) => log.includes('stepping'))) return null;
-        return Number(logs.join('\n').match(/rank 0 from step (\d+)/)?.[1]);
-      },
-      { patienceMs: PATIENCE_MS },
-    );
 
   it('trains alone in an image without glibc, under Pod Security restricted, and one event says so', () =>
     telling('alone', async () => {
@@ -175,9 +133,9 @@ describe.skipIf(reason !== null)(`a PyTorchJob with the annotation${reason === n
     const node = String((await cluster.api.get(`${PODS}/${pod}`))?.spec?.nodeName);
     const struck = { cluster, job, victim: cause.victim, pod, node };
     await cause.interrupt(struck);
-    const step = await whenStepping(job, attempt + 1);
+    const step = await whenGangTrains(cluster, job, attempt + 1);
     const nowMs = Date.now();
-    const attempts = ((await runOf(job))?.status?.attempts ?? []) as readonly Ended[];
+    const attempts = ((await runOf(cluster, job))?.status?.attempts ?? []) as readonly Ended[];
     const ended = attempts.find(({ number }) => number === attempt);
     const lostMs = await declaredLostMs(cluster, node);
     const seconds = Math.round((nowMs - (lostMs ?? Date.parse(ended?.detectedAt ?? ''))) / 1000);
@@ -196,7 +154,7 @@ describe.skipIf(reason !== null)(`a PyTorchJob with the annotation${reason === n
         const orders = ordersOf(cluster, job);
         mkdirSync(orders);
         await cluster.api.create(GANG_JOBS, manifest(job, environment));
-        let step = await whenStepping(job, 1);
+        let step = await whenGangTrains(cluster, job, 1);
         const rows: GangRow[] = [];
         for (const [index, cause] of causes.entries()) {
           const row = await play(job, cause, index + 1, step);
@@ -204,11 +162,7 @@ describe.skipIf(reason !== null)(`a PyTorchJob with the annotation${reason === n
           rows.push(row);
         }
         writeFileSync(join(orders, 'go'), '');
-        const end = async () => {
-          const found = (await runOf(job))?.status;
-          return found?.endedAt == null ? null : found;
-        };
-        const status = await eventually('the record of its end', end, { patienceMs: PATIENCE_MS });
+        const status = await whenRunEnded(cluster, job);
         expect(status).toMatchObject({ phase: 'Succeeded', supervision: 'SUPERVISED', attempt: causes.length + 1 });
         // The time to live of the job is 0: nothing is left of it but the record.
         await eventually('the job to be deleted', async () => ((await cluster.api.get(`${GANG_JOBS}/${job}`)) === null ? true : null));

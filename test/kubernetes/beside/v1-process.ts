@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import type { Cluster } from '../cluster/cluster.ts';
 import { eventually } from '../cluster/wait.ts';
+import { type SideProcess, startBeside } from '../scenario/side-process.ts';
 
 const SETUP = fileURLToPath(new URL('../setup-training-operator.sh', import.meta.url));
 const NAMESPACE = 'kubeflow';
@@ -57,14 +57,6 @@ export async function createWebhooks({ api }: Cluster, folder: string): Promise<
   await api.create(WEBHOOKS, { ...object, metadata: { name: WEBHOOK_NAME }, webhooks });
 }
 
-/** A running v1, until it is disposed of. */
-export interface V1Process extends AsyncDisposable {
-  /** What it wrote so far. */
-  readonly said: () => string;
-  /** Ends it, as the end of its pod does. */
-  end(): Promise<void>;
-}
-
 /** The settings of a v1 process. */
 export interface V1Settings {
   /** The namespace whose jobs it runs; null: all. */
@@ -77,7 +69,7 @@ export interface V1Settings {
  * Starts v1 on the cluster's network. Its webhooks are there until it has made their certificates,
  * and are gone when this returns.
  */
-export async function startV1(cluster: Cluster, folder: string, { namespace, initImage, more = [] }: V1Settings): Promise<V1Process> {
+export async function startV1(cluster: Cluster, folder: string, { namespace, initImage, more = [] }: V1Settings): Promise<SideProcess> {
   const { api } = cluster;
   const own = mkdtempSync(join(cluster.folder, 'v1-'));
   const kubeconfig = relative(cluster.folder, cluster.kubeconfig);
@@ -92,21 +84,14 @@ export async function startV1(cluster: Cluster, folder: string, { namespace, ini
     `--pytorch-init-container-image=${initImage}`,
   ];
   const kinds = ['--enable-scheme=pytorchjob', '--enable-scheme=tfjob'];
-  const [program, ...rest] = [
-    'setpriv',
-    '--pdeathsig',
-    'TERM',
-    ...cluster.inNetwork(['unshare', '--mount', 'sh', '-c', IN_OWN_TMP, 'sh', join(folder, 'training-operator'), own]),
-    ...[...args, ...kinds, ...more],
-  ] as const;
-  const log = join(own, 'log');
-  const output = openSync(log, 'w');
-  const env = { PATH: process.env['PATH'], MY_POD_NAMESPACE: NAMESPACE };
-  const child: ChildProcess = spawn(program, rest, { cwd: cluster.folder, stdio: ['ignore', output, output], env });
-  closeSync(output);
-  const ended = once(child, 'close');
-  const said = (): string => readFileSync(log, 'utf8');
-  const hopeless = (): string | null => (child.exitCode === null ? null : `v1 ended with ${child.exitCode}:\n${said().slice(-2000)}`);
+  const command = ['unshare', '--mount', 'sh', '-c', IN_OWN_TMP, 'sh', join(folder, 'training-operator'), own];
+  const v1 = startBeside(cluster, {
+    name: 'v1',
+    command: [...command, ...args, ...kinds, ...more],
+    log: join(own, 'log'),
+    env: { MY_POD_NAMESPACE: NAMESPACE },
+  });
+  const { hopeless } = v1;
   const certificates = await eventually(
     'the certificates of v1',
     async () => {
@@ -118,11 +103,7 @@ export async function startV1(cluster: Cluster, folder: string, { namespace, ini
   const place = join(own, CERTIFICATES);
   mkdirSync(place, { recursive: true });
   for (const [name, value] of Object.entries(certificates)) writeFileSync(join(place, name), Buffer.from(value, 'base64'), { mode: 0o600 });
-  await eventually('v1 to work', () => (said().includes('Starting workers') ? true : null), { hopeless });
+  await eventually('v1 to work', () => (v1.said().includes('Starting workers') ? true : null), { hopeless });
   await api.remove(`${WEBHOOKS}/${WEBHOOK_NAME}`);
-  const end = async (): Promise<void> => {
-    child.kill('SIGTERM');
-    await ended;
-  };
-  return { said, end, [Symbol.asyncDispose]: end };
+  return v1;
 }

@@ -1,0 +1,75 @@
+import { join } from 'node:path';
+import { ROOT } from '../../support/run-process.ts';
+import { BASE_IMAGE } from '../cluster/runtime.ts';
+import { EXAMPLES } from './example.ts';
+import { torchTrees } from './torch-environment.ts';
+
+/** What a pod trains. */
+interface TorchPod {
+  /** The folder of an environment with torch. */
+  readonly environment: string;
+  /** The arguments of torchrun. */
+  readonly args: readonly string[];
+  /** More fields of the container. */
+  readonly container?: Readonly<Record<string, unknown>>;
+  /** More fields of the pod. */
+  readonly pod?: Readonly<Record<string, unknown>>;
+}
+
+/** The template of a pod that starts torchrun with this machine's Python, beside the runs. */
+export function torchTemplate({ environment, args, container = {}, pod = {} }: TorchPod): Readonly<Record<string, unknown>> {
+  const { path, volumes, mounts } = torchTrees(environment);
+  const trainer = {
+    name: 'pytorch',
+    image: BASE_IMAGE,
+    imagePullPolicy: 'Never',
+    command: [join(environment, 'bin/python3'), '-m', 'torch.distributed.run'],
+    args,
+    env: Object.entries({ PATH: path, OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '', PYTHONDONTWRITEBYTECODE: '1' }).map(
+      ([name, value]) => ({ name, value }),
+    ),
+    volumeMounts: [{ name: 'runs', mountPath: '/runs' }, { name: 'scratch', mountPath: '/scratch' }, ...mounts],
+    ...container,
+  };
+  const spec = {
+    terminationGracePeriodSeconds: 60,
+    containers: [trainer],
+    volumes: [
+      { name: 'runs', persistentVolumeClaim: { claimName: 'runs' } },
+      { name: 'scratch', emptyDir: { sizeLimit: '32Mi' } },
+      ...volumes,
+    ],
+    ...pod,
+  };
+  return { spec };
+}
+
+/** A gang of two ranks. */
+export interface TorchGang {
+  readonly job: string;
+  readonly environment: string;
+  readonly steps: string;
+  readonly resources: Readonly<Record<string, unknown>>;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly runPolicy?: Readonly<Record<string, unknown>>;
+}
+
+/** The manifest as a user has it for v1, with the annotation: no change of the image. */
+export function torchGang({
+  job,
+  environment,
+  steps,
+  resources,
+  labels = {},
+  runPolicy = {},
+}: TorchGang): Readonly<Record<string, unknown>> {
+  const args = [join(ROOT, 'test/kubernetes/trainers/gang.py'), join(EXAMPLES, 'torchrun/train.py'), `/runs/${job}`, steps];
+  const template = torchTemplate({ environment, args, container: { resources } });
+  const role = { replicas: 1, restartPolicy: 'OnFailure', template };
+  return {
+    apiVersion: 'kubeflow.org/v1',
+    kind: 'PyTorchJob',
+    metadata: { name: job, labels, annotations: { 'holdfast.dev/supervise': 'true' } },
+    spec: { nprocPerNode: '1', runPolicy, pytorchReplicaSpecs: { Master: role, Worker: role } },
+  };
+}
