@@ -21,6 +21,7 @@ const QUEUE_TIMEOUT_MS = 20 * 60_000;
 const STORE_TIMEOUT_MS = 20 * 60_000;
 const FRAMEWORK_TIMEOUT_MS = 20 * 60_000;
 const NATIVE_GANGS = 'test/kubernetes/native-gangs.test.ts';
+const KUEUE = 'test/kubernetes/kueue.test.ts';
 const CLUSTER_TIMEOUT_MS = 20 * 60_000;
 /** What a test that failed has left running would slow down, or disturb, those after it. */
 const END_RUNS = 'test/support/end-runs.ts';
@@ -153,7 +154,7 @@ export default defineConfig({
         test: {
           name: 'kubernetes',
           include: ['test/kubernetes/**/*.test.ts'],
-          exclude: [NATIVE_GANGS],
+          exclude: [NATIVE_GANGS, KUEUE],
           globalSetup: 'test/kubernetes/global-setup.ts',
           setupFiles: 'test/kubernetes/end-clusters.ts',
           pool: 'forks',
@@ -169,6 +170,18 @@ export default defineConfig({
           // Apart, because it builds another release of Kubernetes (`npm run gangs:record`).
           name: 'gangs',
           include: [NATIVE_GANGS],
+          globalSetup: 'test/kubernetes/global-setup.ts',
+          setupFiles: 'test/kubernetes/end-clusters.ts',
+          pool: 'forks',
+          testTimeout: CLUSTER_TIMEOUT_MS,
+          hookTimeout: CLUSTER_TIMEOUT_MS,
+        },
+      },
+      {
+        test: {
+          // Apart, because it builds Kueue and takes minutes (`npm run kueue:record`).
+          name: 'kueue',
+          include: [KUEUE],
           globalSetup: 'test/kubernetes/global-setup.ts',
           setupFiles: 'test/kubernetes/end-clusters.ts',
           pool: 'forks',
