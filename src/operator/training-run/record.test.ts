@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { at, fieldsOf, listAt } from '../../kube/objects/fields.ts';
+import { at, fieldsOf, listAt, textAt } from '../../kube/objects/fields.ts';
 import { TRAINING_RUN_DEFINITION } from './definition.ts';
 import { parseRecord } from './parse-record.ts';
 import { currentAttempt, FIRST_RECORD, type RunRecord, withAttempt, withNextAttempt } from './record.ts';
@@ -98,6 +98,15 @@ describe('the record of a run', () => {
         expect(record?.attempts.some(({ number }) => number === attempt)).toBe(true);
       }),
     );
+  });
+
+  it('has a text or nothing for each column of texts, because kubectl shows null as <no value>', () => {
+    const [version] = listAt(TRAINING_RUN_DEFINITION, 'spec', 'versions');
+    const columns = listAt(version, 'additionalPrinterColumns').filter((column) => textAt(column, 'type') === 'string');
+    const status = { status: statusOf(FIRST_RECORD) };
+    const shown = columns.map((column) => at(status, ...(textAt(column, 'jsonPath') ?? '').split('.').slice(1)));
+    expect(shown.length).toBeGreaterThan(3);
+    expect(shown.filter((value) => value === null)).toEqual([]);
   });
 
   it('has a place in the schema for each of its fields, because the API server drops every other one', () => {

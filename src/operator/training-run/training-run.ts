@@ -68,7 +68,10 @@ export function subjectOf(run: ApiObject): RunSubject | null {
 
 /** The status of a TrainingRun: the record, and what kubectl shows of it in one line. */
 export function statusOf(record: RunRecord): Readonly<Record<string, unknown>> {
-  return { ...record, lostWork: lostWorkText(record), madeRoom: roomText(record.room) };
+  const { trial, ...progress } = record.progress;
+  // kubectl shows a text that is null as <no value>.
+  const shown = trial === null ? progress : record.progress;
+  return { ...record, progress: shown, lostWork: lostWorkText(record), madeRoom: roomText(record.room) };
 }
 
 /** `for web/api-7d9: asked 12:00:01, saved at step 400 in 3s, left 12:00:04, back after 2m`. */
