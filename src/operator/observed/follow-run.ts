@@ -7,6 +7,7 @@ import { timestamp } from '../../kube/api/timestamp.ts';
 import type { NodePlace, Progress } from '../reconcile/draft.ts';
 import { closeAttempt, endWithout, failureOf } from '../reconcile/end-attempt.ts';
 import { noteReport } from '../reconcile/milestones.ts';
+import { noteLastGood, noteLostWork } from '../training-run/last-words.ts';
 import { type AttemptEndRecord, currentAttempt, type RunRecord, withAttempt, withNextAttempt } from '../training-run/record.ts';
 import type { MemberPod } from './member-pod.ts';
 import type { JobEnd } from './observed-job.ts';
@@ -43,11 +44,16 @@ const VANISHED: PodEnd = { class: 'interrupted', cause: 'POD_DELETED', exitCode:
  */
 export function followRun(facts: RunFacts, before: RunRecord): RunRecord {
   if (before.endedAt !== null) return before;
-  const reported = noteReport(facts, before);
+  const words = facts.pods.flatMap(({ name, told }) => (told === null ? [] : [{ name, told }]));
+  const told = words.reduce((record, each) => noteLastGood(record, each.told), before);
+  const reported = noteReport(facts, told);
   const isKnown = (pod: MemberPod): boolean => reported.attempts.some((attempt) => attempt.pod === pod.name);
   const pods = facts.pods.filter((pod) => isKnown(pod) || pod.createdMs >= lastCreatedMs(reported));
   const followed = pods.filter((pod) => !isKnown(pod)).reduce((record, pod) => begin(facts, settle(facts, record), pod), reported);
-  return conclude(facts, settle(facts, followed));
+  const settled = settle(facts, followed);
+  const numberOf = (name: string): number => settled.attempts.find(({ pod }) => pod === name)?.number ?? 0;
+  const exact = words.reduce((record, each) => noteLostWork(record, numberOf(each.name), each.told), settled);
+  return conclude(facts, exact);
 }
 
 /** A pod that was deleted before the record knew it is older than what the record knows. */

@@ -1,10 +1,11 @@
+import type { TerminationMessage } from '../../domain/exit/termination-message.ts';
 import { type ContainerEnd, judgePod, type PodEnd } from '../../domain/gang/pod-end.ts';
 import type { ApiObject } from '../../kube/api/api-object.ts';
 import { objectOf } from '../../kube/objects/object.ts';
 import { podOf } from '../../kube/objects/pod.ts';
 import { acceleratorsOf } from '../../kube/objects/pod-spec.ts';
 import { ASK_ANNOTATIONS, ASKED_BY } from '../kinds/annotations.ts';
-import { isFenced, type NodeState, podFactsOf, SOUND } from '../reconcile/pod-facts.ts';
+import { isFenced, type NodeState, podFactsOf, SOUND, toldBy } from '../reconcile/pod-facts.ts';
 import type { ObservedJob } from './observed-job.ts';
 
 /** A pod of a Job that the operator observes. */
@@ -22,6 +23,8 @@ export interface MemberPod {
   readonly isFenced: boolean;
   readonly end: PodEnd;
   readonly ended: ContainerEnd | null;
+  /** Null: no supervisor wrote one. */
+  readonly told: TerminationMessage | null;
   readonly accelerators: number;
   readonly isTerminating: boolean;
   /** The operator has asked its supervisor for a save. */
@@ -50,6 +53,7 @@ export function memberPodOf(job: ObservedJob, object: ApiObject, stateOf: (node:
     isFenced: isFenced(subject, pod),
     end: judgePod(facts),
     ended: facts.ended,
+    told: toldBy(subject, pod),
     accelerators: acceleratorsOf(pod.spec),
     isTerminating: read.deletionMs !== null,
     isAsked: pod.object.annotations.get(ASK_ANNOTATIONS.from) === ASKED_BY,

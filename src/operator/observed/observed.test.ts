@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gang, type GangWorld } from '../../../test/operator/gang-world.ts';
+import { lastWords } from '../../../test/operator/last-words.ts';
 import { startOperator } from '../../../test/operator/running-operator.ts';
 import { valueOf } from '../../../test/kube/memory-world.ts';
 import type { ApiObject } from '../../kube/api/api-object.ts';
@@ -89,6 +90,20 @@ describe('a Job of Kubernetes with the label of a run', () => {
   const disrupted = {
     conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', lastTransitionTime: timestamp(0) }],
   };
+
+  it('has lost what the last words of a pod say, and not what seemed lost before its last save', async () => {
+    const train = await job();
+    await pod(train, 'a');
+    report = { step: 100, lastGood: 50 };
+    await world.clock.advance(60_000);
+    const terminated = { exitCode: 143, reason: 'Error', message: lastWords({ atMs: world.clock.now() }) };
+    await exit('a', 143, { ...disrupted, containerStatuses: [{ name: 'main', state: { terminated } }] });
+    expect(world.run['status']).toMatchObject({
+      attempts: [{ end: { cause: 'API_EVICTION', lostSteps: 0, lostSeconds: 0 } }],
+      totals: { lostSteps: 0, lostSeconds: 0, goodputPercent: 100 },
+      progress: { step: 103, lastGoodStep: 103 },
+    });
+  });
 
   it('gets one TrainingRun, in which every pod is an attempt with its cause', async () => {
     const train = await job();

@@ -1,9 +1,11 @@
+import type { TerminationMessage } from '../../domain/exit/termination-message.ts';
 import { timestamp } from '../../kube/api/timestamp.ts';
 import { activeDeadlineMs } from '../../domain/gang/active-deadline.ts';
 import { isPastRestarts } from '../../domain/gang/in-place-restarts.ts';
 import { expiryMs } from '../../domain/gang/time-to-live.ts';
 import { completionMsOf, isFinished, isTrue, type JobStatus, startMsOf } from '../status/job-status.ts';
-import { replicaOf } from '../kinds/parse-job.ts';
+import { leaderOf, replicaOf } from '../kinds/parse-job.ts';
+import { noteLastGood, noteLostWork } from '../training-run/last-words.ts';
 import { currentAttempt, type RunRecord, withNextAttempt } from '../training-run/record.ts';
 import { adopt, leftAloneUntilMs, tellLeftAlone } from './adoption.ts';
 import { type Changes, changesWhenFinished, changesWhenLive, changesWhenSuspended, podsToGiveUp } from './desired.ts';
@@ -30,7 +32,22 @@ import { noteSupervision } from './supervision.ts';
  * Decides everything that one reconcile does, from what it observed. Reads no clock and writes
  * nothing, so that every case is a row of a test.
  */
-export function decide(facts: Facts, record: RunRecord, status: JobStatus): Plan {
+export function decide(facts: Facts, before: RunRecord, status: JobStatus): Plan {
+  const words = lastWordsOf(facts);
+  const known = words.reduce((record, { told }) => noteLastGood(record, told), before);
+  const made = choose(facts, known, status);
+  return { ...made, record: words.reduce((record, { attempt, told }) => noteLostWork(record, attempt, told), made.record) };
+}
+
+/** What supervisors of rank 0 said at their end. */
+function lastWordsOf({ job, pods }: Facts): readonly { readonly attempt: number; readonly told: TerminationMessage }[] {
+  const role = leaderOf(job)?.role ?? 'Worker';
+  return pods.flatMap((pod) =>
+    pod.role === role && pod.index === 0 && pod.told !== null ? [{ attempt: pod.attempt, told: pod.told }] : [],
+  );
+}
+
+function choose(facts: Facts, record: RunRecord, status: JobStatus): Plan {
   const found: Draft = { record, status, events: [], counters: [] };
   const alone = isFinished(status) ? null : leftAloneUntilMs(facts, record);
   if (alone !== null) return plan(tellLeftAlone(facts, found), NOTHING, { isLeftAlone: true, againAtMs: alone });

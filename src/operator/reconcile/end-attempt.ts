@@ -7,6 +7,7 @@ import {
   type AttemptEndRecord,
   currentAttempt,
   type FailureRecord,
+  goodputOf,
   type RunRecord,
   type Totals,
   withAttempt,
@@ -125,15 +126,13 @@ function totalsAfter(facts: Counted, record: RunRecord, { lostSteps, lostSeconds
   const { startedAt } = currentAttempt(record);
   const trained = startedAt === null ? 0 : Math.max(0, Math.round((facts.nowMs - Date.parse(startedAt)) / 1000));
   const lost = Math.min(trained, lostSeconds ?? 0);
-  const [trainedSeconds, lostAll] = [totals.trainedSeconds + trained, totals.lostSeconds + lost];
-  const elapsed = record.firstCreatedAt === null ? 0 : (facts.nowMs - Date.parse(record.firstCreatedAt)) / 1000;
-  return {
+  const next = {
     lostSteps: totals.lostSteps + (lostSteps ?? 0),
     lostAcceleratorSeconds: totals.lostAcceleratorSeconds + lost * accelerators,
-    trainedSeconds,
-    lostSeconds: lostAll,
-    goodputPercent: elapsed <= 0 ? null : Math.round((100 * (trainedSeconds - lostAll)) / elapsed),
+    trainedSeconds: totals.trainedSeconds + trained,
+    lostSeconds: totals.lostSeconds + lost,
   };
+  return { ...next, goodputPercent: goodputOf(next, record.firstCreatedAt, facts.nowMs) };
 }
 
 interface Restart extends BudgetDecision {

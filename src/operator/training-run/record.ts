@@ -249,6 +249,16 @@ export function withAttempt(record: RunRecord, number: number, change: Partial<A
   return { ...record, attempts: record.attempts.map((each) => (each.number === number ? { ...each, ...change } : each)) };
 }
 
+/** Trained and kept until then, in percent of the time since the first pod was created. */
+export function goodputOf(
+  { trainedSeconds, lostSeconds }: Pick<Totals, 'trainedSeconds' | 'lostSeconds'>,
+  firstCreatedAt: string | null,
+  untilMs: number,
+): number | null {
+  const elapsed = firstCreatedAt === null ? 0 : (untilMs - Date.parse(firstCreatedAt)) / 1000;
+  return elapsed > 0 ? Math.round((100 * (trainedSeconds - lostSeconds)) / elapsed) : null;
+}
+
 /** Begins the next attempt. Nothing of the one before it lives on but what the run remembers. */
 export function withNextAttempt(record: RunRecord, notBefore: string | null): RunRecord {
   const attempt = record.attempt + 1;
