@@ -6,9 +6,11 @@ import { type Lane, lanesOf } from '../../ledger/timeline.ts';
 import type { RunOptions } from '../settings/run-options.ts';
 import type { Shipping } from '../shipping/shipping.ts';
 
+type Settings = Pick<RunOptions, 'command' | 'env' | 'trainsAgain' | 'isWatched' | 'gang'>;
+
 /** What it takes to look whether a run is finished. */
 export interface FinishedOptions {
-  readonly options: RunOptions;
+  readonly options: Settings;
   /** Null: no copies are kept elsewhere. */
   readonly shipping: Pick<Shipping, 'hearDecision'> | null;
   readonly signal: AbortSignal;
@@ -20,7 +22,8 @@ const MOST_BYTES = 4 * 1024 * 1024;
 /**
  * The step at which the same command has already finished this run; null when there is something
  * left to train. Only a run whose trainer spoke through the SDK can be finished in this sense. A
- * later attempt (a rollback makes one), or a last save that was lost, opens the run again.
+ * later attempt (a rollback makes one), a last save that was lost, or a node that never recorded
+ * its end opens the run again.
  */
 export async function finishedStep(store: OpenStore, { options, shipping, signal }: FinishedOptions): Promise<number | null> {
   const here = finishedHere(store, options);
@@ -30,14 +33,19 @@ export async function finishedStep(store: OpenStore, { options, shipping, signal
   return finishedHere(store, options);
 }
 
-function finishedHere(store: OpenStore, { command, env, trainsAgain, isWatched }: RunOptions): number | null {
+function finishedHere(store: OpenStore, { command, env, trainsAgain, isWatched, gang }: Settings): number | null {
   if (trainsAgain || isWatched) return null;
   const lane = lastLane(store);
   if (lane?.end?.end !== 'finished' || lane.attempt !== newestAttempt(store)?.attempt) return null;
   const isOfSdk = lane.events.some(({ event }) => event.kind === 'sdk-attached');
   const isSame = JSON.stringify(lane.command) === JSON.stringify(maskArguments(command, env));
   const isComplete = (lane.end.lostSteps ?? 0) === 0;
-  return isOfSdk && isSame && isComplete ? lane.end.step : null;
+  return isOfSdk && isSame && isComplete && haveAllEnded(lane, gang) ? lane.end.step : null;
+}
+
+function haveAllEnded({ events, nodes }: Lane, gang: Settings['gang']): boolean {
+  const ended = new Set(events.flatMap(({ node, event }) => (event.kind === 'attempt-ended' ? [node] : [])));
+  return ended.size >= Math.max(nodes.length, gang?.nodes ?? 1);
 }
 
 function lastLane(store: OpenStore): Lane | null {
