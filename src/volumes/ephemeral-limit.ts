@@ -1,9 +1,11 @@
-import { lstatSync, opendirSync, readFileSync } from 'node:fs';
+import { lstatSync, opendirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseBytes } from '../core/bytes.ts';
 import { HoldfastError, systemCode } from '../core/errors.ts';
+import { LIMITS } from '../core/hostile-limits.ts';
 import { excerpt, printable } from '../core/printable.ts';
 import { type Parsed, parsed, refused } from '../core/parsed.ts';
+import { readRegularFile, whyUnreadable } from '../core/read-regular.ts';
 
 /**
  * The source of the pod's limit: the downward API sets the first variable, or writes a file whose
@@ -31,10 +33,10 @@ export function limitOf(name: string, text: string): number {
 
 function readSetting(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readRegularFile(file, LIMITS.settingsBytes).toString('utf8');
   } catch (thrown) {
     throw new HoldfastError('SETTING_INVALID', {
-      message: `${FILE_VARIABLE} names ${printable(file)}, which cannot be read: ${systemCode(thrown) ?? String(thrown)}`,
+      message: `${FILE_VARIABLE} names ${printable(file)}, which cannot be read: ${whyUnreadable(thrown)}`,
       hint: 'Mount the downward API volume there, or unset the variable.',
       cause: thrown,
     });

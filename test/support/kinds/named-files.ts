@@ -25,6 +25,7 @@ export const NAMED: Readonly<Record<string, (path: string, world: NamingWorld) =
   'why PATH': (path) => ({ line: ['why', path] }),
   'why --run': (path) => ({ line: ['why', '--run', path] }),
   'why --kubeconfig': (path) => ({ line: ['why', '--kubeconfig', path, 'pod/train-0'] }),
+  'grace TARGET': (path, { folder }) => ({ line: ['grace', '-f', `${folder}/..`, path] }),
   'grace --file': (path) => ({ line: ['grace', '-f', path] }),
   'grace --kubelet': (path) => ({ line: ['grace', '--kubelet', path, '--save=1s', '-f', path] }),
   'grace --kubeconfig': (path) => ({ line: ['grace', '--kubeconfig', path, 'pod/train-0'] }),
@@ -39,6 +40,14 @@ export const NAMED: Readonly<Record<string, (path: string, world: NamingWorld) =
   'whatif audit --snapshot': (path) => ({ line: ['whatif', 'audit', '--snapshot', path] }),
   'whatif pressure --stats': (path, { folder }) => ({ line: ['whatif', 'pressure', 'node', '--snapshot', folder, '--stats', path] }),
   'operator run --kubeconfig': (path) => ({ line: ['operator', 'run', '--kubeconfig', path] }),
+  'run --ship': (path, { folder }) => ({
+    line: ['run', `--dir=${folder}/run`, '--metadata=off', '--remote-patience=1s', `--ship=file://${path}`, '--', 'true'],
+    env: { PATH: process.env['PATH'] ?? '' },
+  }),
+  HOLDFAST_EPHEMERAL_LIMIT_FILE: (path, { folder }) => ({
+    line: ['probe', '--bytes=1MiB', '--rounds=1', folder],
+    env: { HOLDFAST_EPHEMERAL_LIMIT_FILE: path },
+  }),
   'run COMMAND': (path, { folder }) => ({ line: ['run', `--dir=${folder}/run`, '--', path] }),
   'ls --sweep': (path) => ({ line: ['ls', '--sweep', path] }),
   'probe PATH': (path) => ({ line: ['probe', path] }),
@@ -56,6 +65,7 @@ export const NAMED: Readonly<Record<string, (path: string, world: NamingWorld) =
   'sslrootcert of queue serve --db': (path) => ({
     line: ['queue', 'serve', `--db=postgres://u@127.0.0.1:1/q?sslmode=verify-full&sslrootcert=${path}`],
   }),
+  'queue push --glob': (path) => ({ line: ['queue', 'push', 'q', '--glob', path, '--url=http://127.0.0.1:1'] }),
   'queue push FILE': (path) => ({ line: ['queue', 'push', 'q', path, '--url=http://127.0.0.1:1'] }),
   'queue push FILE, as CSV': (path) => ({ line: ['queue', 'push', 'q', path, '--format=csv', '--url=http://127.0.0.1:1'] }),
   'queue serve --token-file': (path, { folder, taken }) => serve(folder, taken, '--token-file', path),
@@ -76,6 +86,9 @@ export const NAMED: Readonly<Record<string, (path: string, world: NamingWorld) =
 
 /** Options of `holdfast run` and of commands on a run; tests with real processes cover them. */
 export const TRIED_ELSEWHERE = ['run --dir', 'run --watch', 'run --stage', 'run --notice-file', 'run --termination-log'];
+
+/** Paths and addresses that a command only writes into a manifest. */
+export const NOT_OPENED = ['adopt --dir', 'adopt --ship'];
 
 function serve(folder: string, taken: number, option: string, path: string): Naming {
   return { line: ['queue', 'serve', `--db=${folder}/queue.db`, `--listen=127.0.0.1:${taken}`, option, path] };
