@@ -1,7 +1,7 @@
 import { timeAt } from '../../kube/objects/fields.ts';
 import type { KubeObject } from '../../kube/objects/object.ts';
 import { type Gang, gangAccelerators } from './gang.ts';
-import { isRunOf, mergedRecord, recordOfAnnotations, recordOfRun, type SaveRecord } from './training-run.ts';
+import { mergedRecord, recordOfAnnotations, recordOfRun, type SaveRecord, workloadOfRun } from './training-run.ts';
 
 /** What a gang loses if it stops now. Null is unknown; it never means nothing. */
 export interface LostWork {
@@ -25,13 +25,18 @@ export interface LostWork {
 
 /** Finds what each gang would lose. */
 export class Losses {
-  readonly #runs: readonly KubeObject[];
+  /** The first run of each workload: a large cluster has thousands of them. */
+  readonly #runs = new Map<string, KubeObject>();
   readonly #groups: ReadonlyMap<string, KubeObject>;
   readonly #nowMs: number;
   readonly #known = new Map<string, LostWork>();
 
   constructor(objects: readonly KubeObject[], nowMs: number) {
-    this.#runs = objects.filter(({ kind }) => kind === 'TrainingRun');
+    for (const run of objects) {
+      if (run.kind !== 'TrainingRun') continue;
+      const workload = workloadOfRun(run);
+      if (!this.#runs.has(workload)) this.#runs.set(workload, run);
+    }
     this.#groups = new Map(
       objects.filter(({ kind }) => kind === 'PodGroup').map((group) => [`${group.namespace ?? 'default'}/${group.name}`, group]),
     );
@@ -52,7 +57,7 @@ export class Losses {
   }
 
   #runOf(gang: Gang): KubeObject | null {
-    return this.#runs.find((run) => isRunOf(run, gang)) ?? null;
+    return this.#runs.get(`${gang.kind}/${gang.namespace}/${gang.name}`) ?? null;
   }
 
   #recordOf(gang: Gang): SaveRecord | null {

@@ -11,13 +11,10 @@ export interface SaveRecord {
   readonly source: 'training-run' | 'annotation';
 }
 
-/** Whether a TrainingRun is the record of this workload. */
-export function isRunOf(
-  { fields, namespace }: KubeObject,
-  gang: { readonly kind: string; readonly name: string; readonly namespace: string },
-): boolean {
+/** The workload of which a TrainingRun is the record: `PyTorchJob/ml/llama`. */
+export function workloadOfRun({ fields, namespace }: KubeObject): string {
   const job = at(fields, 'spec', 'job');
-  return (namespace ?? 'default') === gang.namespace && textAt(job, 'kind') === gang.kind && textAt(job, 'name') === gang.name;
+  return `${textAt(job, 'kind') ?? ''}/${namespace ?? 'default'}/${textAt(job, 'name') ?? ''}`;
 }
 
 /** Reads the status of a TrainingRun, field by field. */
