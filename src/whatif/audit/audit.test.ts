@@ -13,11 +13,11 @@ const found = (...values: readonly unknown[]): Readonly<Record<string, string>> 
 const TRAINING = gpuPod('t', { node: 'a', gpus: 6, priority: 100, owner: ['PyTorchJob', 'x'], spec: { priorityClassName: 'training' } });
 
 describe('whatif audit', () => {
-  it('reports the training of the example that inference may evict, and what that would cost', () => {
+  it('reports the training of the example that inference may evict, and what that would cost, the most first', () => {
     const risks = auditCluster(exampleWorld()).filter(({ code }) => code === 'TRAINING_EVICTABLE');
-    expect(risks.map(({ subject }) => subject)).toEqual(['pytorchjob/llama in ml', 'job/resnet in ml', 'job/sweep-7 in ml']);
-    expect(risks[0]?.evidence).toContain('5.5 GPU-hours');
-    expect(risks[1]?.evidence).toContain('unknown');
+    expect(risks.map(({ subject }) => subject)).toEqual(['job/resnet in ml', 'pytorchjob/llama in ml', 'job/sweep-7 in ml']);
+    expect(risks[0]?.evidence).toContain('unknown, at most 36');
+    expect(risks[1]?.evidence).toContain('5.5 GPU-hours');
   });
 
   it.each([

@@ -6,9 +6,9 @@ import { someOf } from '../../world/note.ts';
 import type { Audited, Class, Risk, Rule } from '../risk.ts';
 import { costOf } from '../../loss/cost.ts';
 
-/** Finds training that pods of a higher class may evict, and what that would cost now. */
+/** Finds training that pods of a higher class may evict, the one that would cost most now first. */
 export const trainingEvictable: Rule = (audited) =>
-  trainingOf(audited).flatMap(({ gang, priority }): readonly Risk[] => {
+  byMost(trainingOf(audited), ({ gang }) => costOf(audited.world, [gang]).worst).flatMap(({ gang, priority }): readonly Risk[] => {
     const above = evicters(audited, priority);
     if (above.length === 0) return [];
     const { acceleratorSeconds, worst } = costOf(audited.world, [gang]);
@@ -28,9 +28,9 @@ export const trainingEvictable: Rule = (audited) =>
     ];
   });
 
-/** Finds gangs where the eviction of one pod stops several. */
+/** Finds gangs where the eviction of one pod stops several, the largest first. */
 export const gangStopsWithOne: Rule = (audited) =>
-  trainingOf(audited).flatMap(({ gang, priority }): readonly Risk[] => {
+  byMost(trainingOf(audited), ({ gang }) => audited.world.losses.of(gang).accelerators).flatMap(({ gang, priority }): readonly Risk[] => {
     if (gang.pods.length < 2 || evicters(audited, priority).length === 0) return [];
     const { accelerators } = audited.world.losses.of(gang);
     return [
@@ -44,6 +44,11 @@ export const gangStopsWithOne: Rule = (audited) =>
       },
     ];
   });
+
+function byMost<T>(items: readonly T[], of: (item: T) => number): readonly T[] {
+  // Not by difference: two infinite amounts have none.
+  return items.toSorted((one, other) => (of(one) === of(other) ? 0 : of(one) > of(other) ? -1 : 1));
+}
 
 /** Finds services with accelerators that are less important than training. */
 export const serviceBelowTraining: Rule = (audited) => {
