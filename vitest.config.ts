@@ -21,7 +21,9 @@ const QUEUE_TIMEOUT_MS = 20 * 60_000;
 const STORE_TIMEOUT_MS = 20 * 60_000;
 const FRAMEWORK_TIMEOUT_MS = 20 * 60_000;
 const NATIVE_GANGS = 'test/kubernetes/native-gangs.test.ts';
-const KUEUE = 'test/kubernetes/kueue.test.ts';
+/** They take minutes, and one of them builds Kueue. */
+const RECORDED = ['test/kubernetes/kueue.test.ts', 'test/kubernetes/elastic.test.ts'];
+/** Against hangs alone: by itself the longest takes half a minute. */
 const CLUSTER_TIMEOUT_MS = 20 * 60_000;
 /** What a test that failed has left running would slow down, or disturb, those after it. */
 const END_RUNS = 'test/support/end-runs.ts';
@@ -154,7 +156,7 @@ export default defineConfig({
         test: {
           name: 'kubernetes',
           include: ['test/kubernetes/**/*.test.ts'],
-          exclude: [NATIVE_GANGS, KUEUE],
+          exclude: [NATIVE_GANGS, ...RECORDED],
           globalSetup: 'test/kubernetes/global-setup.ts',
           setupFiles: 'test/kubernetes/end-clusters.ts',
           pool: 'forks',
@@ -179,9 +181,9 @@ export default defineConfig({
       },
       {
         test: {
-          // Apart, because it builds Kueue and takes minutes (`npm run kueue:record`).
-          name: 'kueue',
-          include: [KUEUE],
+          // Played by a person (`npm run kueue:record`, `npm run elastic:play`).
+          name: 'recorded',
+          include: RECORDED,
           globalSetup: 'test/kubernetes/global-setup.ts',
           setupFiles: 'test/kubernetes/end-clusters.ts',
           pool: 'forks',

@@ -10,6 +10,8 @@ interface TorchPod {
   readonly environment: string;
   /** The arguments of torchrun. */
   readonly args: readonly string[];
+  /** More variables. */
+  readonly env?: Readonly<Record<string, string>>;
   /** More fields of the container. */
   readonly container?: Readonly<Record<string, unknown>>;
   /** More fields of the pod. */
@@ -17,7 +19,7 @@ interface TorchPod {
 }
 
 /** The template of a pod that starts torchrun with this machine's Python, beside the runs. */
-export function torchTemplate({ environment, args, container = {}, pod = {} }: TorchPod): Readonly<Record<string, unknown>> {
+export function torchTemplate({ environment, args, env = {}, container = {}, pod = {} }: TorchPod): Readonly<Record<string, unknown>> {
   const { path, volumes, mounts } = torchTrees(environment);
   const trainer = {
     name: 'pytorch',
@@ -25,7 +27,7 @@ export function torchTemplate({ environment, args, container = {}, pod = {} }: T
     imagePullPolicy: 'Never',
     command: [join(environment, 'bin/python3'), '-m', 'torch.distributed.run'],
     args,
-    env: Object.entries({ PATH: path, OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '', PYTHONDONTWRITEBYTECODE: '1' }).map(
+    env: Object.entries({ PATH: path, OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '', PYTHONDONTWRITEBYTECODE: '1', ...env }).map(
       ([name, value]) => ({ name, value }),
     ),
     volumeMounts: [{ name: 'runs', mountPath: '/runs' }, { name: 'scratch', mountPath: '/scratch' }, ...mounts],
