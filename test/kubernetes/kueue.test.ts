@@ -55,7 +55,8 @@ describe.skipIf(reason !== null)(`a PyTorchJob in a queue of Kueue${reason === n
   });
   afterAll(async () => {
     stop.abort();
-    if (process.env['UPDATE_DOCS'] === '1' && measured.length > 0) await writeMeasured(cluster, basename(folder).replace('kueue-', 'Kueue '), measured);
+    if (process.env['UPDATE_DOCS'] === '1' && measured.length > 0)
+      await writeMeasured(cluster, basename(folder).replace('kueue-', 'Kueue '), measured);
     await Promise.allSettled([twin]);
     await kueue?.[Symbol.asyncDispose]();
     await operator?.[Symbol.asyncDispose]();
