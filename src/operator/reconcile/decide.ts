@@ -125,7 +125,7 @@ function afterTheEnd(facts: Facts, draft: Draft): Plan {
   const completedMs = completionMsOf(kept.status) ?? (Number.isNaN(endedMs) ? null : endedMs);
   const atMs = expiryMs({ completedMs, seconds: run.ttlSeconds, isSuspended: run.isSuspended });
   const deletesJob = atMs !== null && atMs <= facts.nowMs;
-  const changes = changesWhenFinished(facts);
+  const changes = changesWhenFinished(facts, kept.record);
   const againAtMs = deletesJob ? null : earliest([atMs, nextForceMs(facts)]);
   return plan(tellForced(facts, kept, changes.deletePods), changes, { deletesJob, againAtMs });
 }

@@ -7,6 +7,7 @@ import { serviceFor } from '../kinds/service.ts';
 import { currentAttempt, type RunRecord } from '../training-run/record.ts';
 import type { Facts, Plan, PodDeletion } from './draft.ts';
 import type { ObservedPod } from './observed-pod.ts';
+import { endedLate } from './late-start.ts';
 import { deletionOf } from './lost-nodes.ts';
 import { avoidedBy, isAt, olderPods, placesGivenUp, placesOf, wantedPlaces } from './places.ts';
 import { underSupervisor } from './supervision.ts';
@@ -20,10 +21,15 @@ export function changesWhenSuspended(facts: Facts): Changes {
   return { deletePods: pods.flatMap((pod) => deletionOf(facts, pod)), createPods: [], createServices: [], deleteServices: services };
 }
 
-/** Of a finished job the pods stay that its policy keeps, each with its Service. */
-export function changesWhenFinished(facts: Facts): Changes {
+/**
+ * Of a finished job the pods stay that its policy keeps, each with its Service. Those that waited
+ * in vain for another one free their machines.
+ */
+export function changesWhenFinished(facts: Facts, record: RunRecord): Changes {
   const { job, pods, services } = facts;
-  const gone = pods.filter(({ phase }) => isCleanedUp(job.run.cleanPods, phase));
+  const { cleanPods } = job.run;
+  const policy = cleanPods === 'None' && endedLate(facts, record) ? 'Running' : cleanPods;
+  const gone = pods.filter(({ phase }) => isCleanedUp(policy, phase));
   const names = new Set(gone.map(({ name }) => name));
   return {
     deletePods: gone.flatMap((pod) => deletionOf(facts, pod)),

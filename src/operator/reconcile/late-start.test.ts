@@ -45,6 +45,22 @@ describe('a gang with one pod that does not start', () => {
     expect(world.attempt).toBe(2);
   });
 
+  it('frees its machines also when no attempt is left; after an error of a trainer v1’s policy decides', async () => {
+    const world = gang({ backoffLimit: 0 }, { 'holdfast.dev/start-deadline': '20m' });
+    await startAllBut(world, 'j-worker-1', UNSCHEDULABLE);
+    await world.clock.advance(20 * MINUTE);
+    await world.settle();
+    expect(world.conditions).toBe('Created Failed');
+    expect(world.pods).toEqual(ALL(1, '-'));
+
+    const failed = gang({ backoffLimit: 0 }, { 'holdfast.dev/start-deadline': '20m' });
+    await startAllBut(failed, 'j-worker-1', UNSCHEDULABLE);
+    failed.exit('j-worker-0', 1);
+    await failed.settle();
+    // Its trainer failed before the deadline: the policy of v1 keeps all pods.
+    expect([failed.conditions, failed.pods]).toEqual(['Created Failed', ALL(1)]);
+  });
+
   it('stays failed when another one failed the job in the pass of its deadline', async () => {
     const world = gang(
       {},

@@ -29,6 +29,14 @@ export function handleLateStart(facts: Facts, draft: Draft): Draft {
   return late === null ? draft : endAttempt(facts, draft, [late]);
 }
 
+const LATE: ReadonlySet<EndCause> = new Set(['POD_UNSCHEDULABLE', 'IMAGE_NOT_PULLED', 'CONTAINER_NOT_STARTED']);
+
+/** Whether the last attempt of a job with a deadline was given up because a pod did not start. */
+export function endedLate({ job }: Facts, record: RunRecord): boolean {
+  const { end, startedAt } = currentAttempt(record);
+  return job.choices.startDeadlineMs !== null && end !== null && startedAt === null && LATE.has(end.cause);
+}
+
 /** A pod of an attempt on Spot machines has no node that it fits. */
 function waitsForSpot(facts: Facts, record: RunRecord): boolean {
   if (currentAttempt(record).placement !== 'spot') return false;
