@@ -9,7 +9,7 @@ import type { Facts, Plan, PodDeletion } from './draft.ts';
 import type { ObservedPod } from './observed-pod.ts';
 import { endedLate } from './late-start.ts';
 import { deletionOf } from './lost-nodes.ts';
-import { avoidedBy, isAt, olderPods, placesGivenUp, placesOf, wantedPlaces } from './places.ts';
+import { avoidedBy, isAt, keyAt, olderPods, placeKey, placesGivenUp, placesOf, wantedPlaces } from './places.ts';
 import { underSupervisor } from './supervision.ts';
 
 /** The writes to pods and Services. */
@@ -49,6 +49,7 @@ export function changesWhenLive(facts: Facts, record: RunRecord): Changes {
   const avoided = avoidedBy(facts, record);
   const machines = machinesOf(facts, record);
   const names = new Set(places.map(({ replica, index }) => replicaName(job, replica.role, index)));
+  const present = new Set(services);
   const goes = new Set([...record.scaledDown, ...record.replacing.map(({ uid }) => uid)]);
   const isStale = (pod: ObservedPod): boolean => pod.attempt < record.attempt || goes.has(pod.uid);
   return {
@@ -61,7 +62,7 @@ export function changesWhenLive(facts: Facts, record: RunRecord): Changes {
       return underSupervisor(facts, record, place, pod);
     }),
     createServices: places
-      .filter(({ replica, index }) => !services.includes(replicaName(job, replica.role, index)))
+      .filter(({ replica, index }) => !present.has(replicaName(job, replica.role, index)))
       .map((place) => serviceFor(job, place)),
     deleteServices: services.filter((name) => !names.has(name)),
   };
@@ -84,8 +85,9 @@ function machinesOf({ cloud }: Facts, record: RunRecord): Machines | null {
 function missingPlaces({ job, pods, nowMs }: Facts, record: RunRecord): readonly Place[] {
   if (olderPods(record, pods).length > 0) return [];
   if (record.notBefore !== null && Date.parse(record.notBefore) > nowMs) return [];
+  const taken = new Set(pods.map(placeKey));
   return wantedPlaces(job, record).filter((place) => {
     const waits = record.replacing.some((each) => isAt(each, place) && Date.parse(each.notBefore) > nowMs);
-    return !waits && !pods.some((pod) => isAt(pod, place));
+    return !waits && !taken.has(keyAt(place));
   });
 }

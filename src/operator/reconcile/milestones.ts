@@ -5,7 +5,7 @@ import { type AttemptRecord, currentAttempt, type ProgressRecord, type RunRecord
 import { choiceProblems } from '../kinds/choices.ts';
 import { condition, type Draft, type Facts, type Progress, tell } from './draft.ts';
 import type { ObservedPod } from './observed-pod.ts';
-import { currentPods, isAt, olderPods, placesGivenUp, wantedPlaces } from './places.ts';
+import { currentPods, keyAt, olderPods, placesGivenUp, wantedPlaces } from './places.ts';
 
 /** A report that changes nothing but steps is written at most this often. */
 const REPORT_EVERY_MS = 30_000;
@@ -34,10 +34,11 @@ export function noteMilestones(facts: Facts, draft: Draft): Draft {
 
 function noteAttempt(facts: Facts, record: RunRecord): RunRecord {
   const { job } = facts;
-  const pods = [...currentPods(job, record, facts.pods).values()];
+  const standing = currentPods(job, record, facts.pods);
+  const pods = [...standing.values()];
   if (pods.length === 0) return record;
   const now = timestamp(facts.nowMs);
-  const isWhole = wantedPlaces(job, record).every((place) => pods.some((pod) => isAt(pod, place)));
+  const isWhole = wantedPlaces(job, record).every((place) => standing.has(keyAt(place)));
   const before = currentAttempt(record);
   const first = (name: TimeOfAttempt, isReached: boolean): string | null => before[name] ?? (isReached ? now : null);
   const change: Pick<AttemptRecord, TimeOfAttempt> = {

@@ -19,8 +19,8 @@ export function placesGivenUp(job: TrainingJob, { room }: Pick<RunRecord, 'room'
 
 /** The places that have a pod now, or get one. */
 export function wantedPlaces(job: TrainingJob, record: Pick<RunRecord, 'room'>): readonly Place[] {
-  const givenUp = new Set(placesGivenUp(job, record).map(({ replica, index }) => placeKey({ role: replica.role, index })));
-  return placesOf(job).filter(({ replica, index }) => !givenUp.has(placeKey({ role: replica.role, index })));
+  const givenUp = new Set(placesGivenUp(job, record).map(keyAt));
+  return placesOf(job).filter((place) => !givenUp.has(keyAt(place)));
 }
 
 /** Whether the pod is at this place. */
@@ -33,9 +33,14 @@ export function placeKey({ role, index }: { readonly role: string; readonly inde
   return `${role}/${index}`;
 }
 
+/** The key of the place of a replica, as {@link placeKey} has it. */
+export function keyAt({ replica, index }: Place): string {
+  return placeKey({ role: replica.role, index });
+}
+
 /** The pods of the current attempt that stand at a place of the job, by their place. */
 export function currentPods(job: TrainingJob, record: RunRecord, pods: readonly ObservedPod[]): ReadonlyMap<string, ObservedPod> {
-  const keys = new Set(placesOf(job).map(({ replica, index }) => placeKey({ role: replica.role, index })));
+  const keys = new Set(placesOf(job).map(keyAt));
   const current = pods.filter((pod) => pod.attempt === record.attempt && keys.has(placeKey(pod)));
   return new Map(current.map((pod) => [placeKey(pod), pod]));
 }

@@ -8,7 +8,7 @@ import { charge, closeAttempt, endAttempt, endOf, failJob, tellRepeating, withFa
 import { lookBack } from './look-back.ts';
 import { endsAttempt, type Loss, lossesOf, lostName } from './loss.ts';
 import type { ObservedPod } from './observed-pod.ts';
-import { currentPods, isAt, placeKey, placesOf } from './places.ts';
+import { currentPods, isAt, keyAt, placeKey, placesOf } from './places.ts';
 
 /**
  * Decides about every lost pod: the gang restarts for the first one that belongs to it, and others
@@ -87,8 +87,8 @@ function replaceAlone(facts: Facts, draft: Draft, loss: Loss): Draft {
  */
 export function noteScaledDown({ job, pods }: Facts, draft: Draft): Draft {
   const { record } = draft;
-  const places = placesOf(job);
-  const isPlaced = (pod: ObservedPod): boolean => places.some((place) => isAt(pod, place));
+  const places = new Set(placesOf(job).map(keyAt));
+  const isPlaced = (pod: ObservedPod): boolean => places.has(placeKey(pod));
   const going = pods.filter((pod) => pod.attempt === record.attempt && (!isPlaced(pod) || record.scaledDown.includes(pod.uid)));
   return { ...draft, record: { ...record, scaledDown: going.map(({ uid }) => uid) } };
 }
