@@ -2,7 +2,12 @@ import { toError } from '../../core/errors.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** What a reconcile of one key came to. */
-export type Reconciled =
+export type Reconciled = Verdict & {
+  /** The next look comes after this time at the earliest, so that many changes share one. */
+  readonly restMs?: number;
+};
+
+type Verdict =
   /** Nothing to do until something changes. */
   | { readonly kind: 'settled' }
   /** Look again after this time, although nothing changes. */
@@ -46,7 +51,7 @@ export async function runController({ queue, reconcile, workers, onOutcome }: Co
       if (signal.aborted) return queue.done(key);
       apply(queue, key, outcome);
       onOutcome(key, outcome);
-      queue.done(key);
+      queue.done(key, outcome.restMs);
     }
   };
   await Promise.all(Array.from({ length: workers }, work));

@@ -50,6 +50,33 @@ describe('the work queue', () => {
     expect(queue.isIdle).toBe(true);
   });
 
+  it('lets a key rest after its turn, which ends with one turn if it was added meanwhile', async () => {
+    const { clock, queue } = made();
+    for (const isAddedEarly of [true, false]) {
+      queue.add('a');
+      await queue.take({ signal });
+      if (isAddedEarly) queue.add('a');
+      queue.done('a', 500);
+      if (!isAddedEarly) for (let times = 0; times < 3; times++) queue.add('a', times);
+      queue.add('b');
+      expect(await drained(queue)).toEqual(['b']);
+      await clock.advance(499);
+      expect(queue.depth).toBe(0);
+      await clock.advance(1);
+      expect(await drained(queue)).toEqual(['a']);
+    }
+  });
+
+  it('gives a key that has rested its turn at once', async () => {
+    const { clock, queue } = made();
+    queue.add('a');
+    queue.done(await queue.take({ signal }), 500);
+    await clock.advance(500);
+    expect(queue.depth).toBe(0);
+    queue.add('a');
+    expect(await drained(queue)).toEqual(['a']);
+  });
+
   it('makes a key ready after the earliest of its delays, once', async () => {
     const { clock, queue } = made();
     queue.addAfter('a', 500);

@@ -16,7 +16,8 @@ const PAUSES: BackoffBounds = { firstMs: 100, mostMs: 5 * 60_000 };
  * Keys to work on. A key that is added again before its turn has one turn; one that is added while
  * it is worked on has another turn afterwards, never at the same time.
  *
- * A key is idle, waiting (for a time), ready, or taken; a taken key may have been added again.
+ * A key is idle, waiting (for a time), ready, taken or resting; a taken or resting key may have
+ * been added again.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -25,6 +26,10 @@ export class WorkQueue {
   readonly #waiting = new Map<string, { readonly atMs: number; readonly alarm: AbortController }>();
   /** Taken keys, and the priority of the turn that they have next; null: none. */
   readonly #taken = new Map<string, number | null>();
+  /** Resting keys, and the priority of the turn that they have next; null: none. */
+  readonly #resting = new Map<string, number | null>();
+  /** Ends all rests, without a turn. */
+  readonly #over = new AbortController();
   readonly #backoffs = new Map<string, Backoff>();
   readonly #takers: (() => void)[] = [];
   /** How many ready keys have each priority, so that the highest is found without a search. */
@@ -47,6 +52,7 @@ export class WorkQueue {
   /** Makes a key ready. A higher priority comes first; the highest one given counts. */
   add(key: string, priority = 0): void {
     if (this.#taken.has(key)) this.#taken.set(key, Math.max(priority, this.#taken.get(key) ?? priority));
+    else if (this.#resting.has(key)) this.#resting.set(key, Math.max(priority, this.#resting.get(key) ?? priority));
     else this.#makeReady(key, Math.max(priority, this.#ready.get(key) ?? priority));
   }
 
@@ -96,16 +102,33 @@ export class WorkQueue {
     }
   }
 
-  /** Ends the work on a taken key. */
-  done(key: string): void {
+  /** Ends the work on a taken key, which then has no turn for a while. */
+  done(key: string, restMs = 0): void {
     const again = this.#taken.get(key) ?? null;
     this.#taken.delete(key);
-    if (again !== null) this.#makeReady(key, again);
+    if (restMs > 0) this.#rest(key, again, restMs);
+    else if (again !== null) this.#makeReady(key, again);
   }
 
   /** Cancels all waits, so that no timer is left. */
   [Symbol.dispose](): void {
+    this.#over.abort(new Error('the queue is over'));
     for (const key of this.#waiting.keys()) this.#cancelWait(key);
+  }
+
+  #rest(key: string, again: number | null, ms: number): void {
+    this.#resting.set(key, again);
+    this.#options.clock.sleep(ms, { signal: this.#over.signal }).then(
+      () => this.#endRest(key),
+      // The queue is over.
+      () => undefined,
+    );
+  }
+
+  #endRest(key: string): void {
+    const next = this.#resting.get(key) ?? null;
+    this.#resting.delete(key);
+    if (next !== null) this.#makeReady(key, next);
   }
 
   /** A turn that is to come makes a wait for a later one needless: its work may ask for another. */

@@ -13,6 +13,11 @@ import { decide } from './decide.ts';
 import { observe } from './observe.ts';
 import type { OperatorWorld } from './world.ts';
 
+/** From so many pods on, the changes of some time share one pass, and one write of each status. */
+const MANY = 50;
+/** By then the watches have shown what the pass before has written. */
+const REST_MS = 500;
+
 /** Brings the job of this key one step closer to what it should be. */
 export async function reconcileJob(
   world: OperatorWorld,
@@ -23,11 +28,16 @@ export async function reconcileJob(
   const object = world.stores.jobs.get(kind)?.get(key) ?? null;
   if (object === null || object.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
   const job = parseJob(kind, object);
+  const outcome = await reconcileParsed(world, job, object, signal);
+  return job.replicas.reduce((sum, { count }) => sum + count, 0) > MANY ? { ...outcome, restMs: REST_MS } : outcome;
+}
+
+async function reconcileParsed(world: OperatorWorld, job: TrainingJob, object: ApiObject, signal: AbortSignal): Promise<Reconciled> {
   if (job.run.managedBy === MANAGERS.multiKueue) return { kind: 'settled' };
   const run = await runOf(world, job, signal);
   if (!run.ok) return run.kind === 'alreadyExists' ? { kind: 'behind' } : { kind: 'retry', reason: run.message };
   const before = parseRecord(run.value['status']);
-  const [error, ...errors] = validateJob(kind, object).map(errorText);
+  const [error, ...errors] = validateJob(job.kind, object).map(errorText);
   if (error !== undefined) return markInvalid(world, { job, run: run.value, before, signal }, [error, ...errors].join('; '));
   const record = before ?? FIRST_RECORD;
   const observed = await observe(world, job, record, signal);

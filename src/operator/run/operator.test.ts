@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ALL, gang } from '../../../test/operator/gang-world.ts';
+import { ALL, gang, role } from '../../../test/operator/gang-world.ts';
 import { startOperator } from '../../../test/operator/running-operator.ts';
 import { valueOf } from '../../../test/kube/memory-world.ts';
 import { EVENTS, NODES, PODS } from '../../kube/api/resources.ts';
@@ -7,6 +7,7 @@ import type { PodAnswers } from '../../kube/memory/pod-answers.ts';
 import { refusal } from '../../kube/memory/refusals.ts';
 import { type Weather } from '../../kube/memory/weather.ts';
 import { numberAt, textAt } from '../../kube/objects/fields.ts';
+import { PYTORCH_JOB } from '../kinds/pytorch.ts';
 import { TRAINING_RUNS } from '../training-run/training-run.ts';
 import { parseProgress, statusPortOf } from './progress-reader.ts';
 
@@ -48,6 +49,35 @@ describe('an operator process', () => {
     await world.clock.advance(3000);
     expect(world.pods).toEqual(ALL(2));
     await second.stop();
+  });
+
+  it('writes the status of a large gang now and then, while its pods go and come', async () => {
+    const pods = 60;
+    const world = gang({}, {}, { Master: role('pytorch', 1), Worker: role('pytorch', pods - 1) });
+    const { stop } = startOperator(world);
+    await world.clock.advance(2000);
+    world.startPods();
+    await world.clock.advance(2000);
+    world.remove('j-worker-0');
+    await world.clock.advance(2000);
+    const written = (): number => {
+      const history = world.cluster.historyOf(PYTORCH_JOB.resource);
+      let count = 0;
+      for (let at = history?.after(0) ?? null; at !== null && at !== 'gone'; at = history?.after(at.version) ?? null) count += 1;
+      return count;
+    };
+    const before = written();
+    const going = world.pods.map((name) => name.split('#', 1)[0] ?? '');
+    expect(going).toHaveLength(pods);
+    for (const name of going) {
+      world.finish(name);
+      await world.clock.advance(10);
+    }
+    await world.clock.advance(1000);
+    expect(written() - before).toBeLessThanOrEqual(3);
+    expect(world.attempt).toBe(2);
+    expect(world.pods).toHaveLength(pods);
+    await stop();
   });
 
   it('sees the loss of a node at once, and keeps a TrainingRun when its job is deleted', async () => {
