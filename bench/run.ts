@@ -3,6 +3,7 @@ import { renderSuite, replaceSection } from './support/results.ts';
 import { IS_TRIAL } from './support/size.ts';
 import { runSuite, type Suite } from './support/suite.ts';
 import { lintManifests, lintScripts } from './lint.ts';
+import { operatorDefaults, operatorJobs, operatorRaised, operatorStart } from './operator.ts';
 import { queueBatches, queueEightWorkers, queueManyWorkers, queueOneWorker } from './queue.ts';
 import { queueGrowth, queuePush, queueTakeover } from './queue-scale.ts';
 import { runBinary } from './run-binary.ts';
@@ -57,6 +58,10 @@ const SUITES: readonly (() => Promise<Suite | string>)[] = [
   runStart,
   runIdle,
   runSteps,
+  operatorDefaults,
+  operatorRaised,
+  operatorJobs,
+  operatorStart,
   queueOneWorker,
   queueEightWorkers,
   queueManyWorkers,
@@ -83,6 +88,6 @@ for (const make of SUITES) {
     console.log(section);
     if (!IS_TRIAL) writeFileSync(RESULTS, replaceSection(readFileSync(RESULTS, 'utf8'), suite.name, section));
   } finally {
-    suite.dispose?.();
+    await suite.dispose?.();
   }
 }

@@ -26,7 +26,9 @@ export interface Suite {
   readonly bytes: number;
   readonly variants: readonly Variant[];
   readonly bounds: readonly Bound[];
-  readonly dispose?: () => void;
+  /** False: no extra round warms up, because one takes minutes. */
+  readonly warmsUp?: boolean;
+  readonly dispose?: () => void | PromiseLike<void>;
 }
 
 export interface VariantResult {
@@ -42,12 +44,12 @@ export interface SuiteResult {
 
 /**
  * Runs the variants in turns, in a different order each round, so that a slow minute of the machine
- * affects all of them alike. One extra round warms up.
+ * affects all of them alike. One extra round warms up, unless the suite forgoes it.
  */
 export async function runSuite(suite: Suite, onRound: (text: string) => void): Promise<SuiteResult> {
   const seconds = new Map<string, number[]>(suite.variants.map(({ name }) => [name, []]));
   const peaks = new Map<string, number>();
-  for (let round = 0; round <= suite.rounds; round++) {
+  for (let round = suite.warmsUp === false ? 1 : 0; round <= suite.rounds; round++) {
     for (const variant of rotated(suite.variants, round)) {
       onRound(`${suite.name}: round ${round} of ${suite.rounds}, ${variant.name}`);
       await variant.prepare?.();

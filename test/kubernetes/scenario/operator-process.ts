@@ -41,6 +41,7 @@ export const OPERATOR_IMAGE = {
 
 /** An operator beside the cluster, until it is disposed of. */
 export interface OperatorProcess extends AsyncDisposable {
+  readonly pid: number;
   /** What it said so far. */
   readonly said: () => string;
   /** Asks it to end, as a roll-out does, and returns its exit code. */
@@ -63,10 +64,12 @@ export async function defineTrainingRuns(cluster: Cluster): Promise<void> {
   );
 }
 
-/** Starts the operator with these options on the cluster's network. */
-export function runOperator(cluster: Cluster, options: readonly string[]): OperatorProcess {
+/**
+ * Starts the operator with these options on the cluster's network: from the sources, or a program.
+ */
+export function runOperator(cluster: Cluster, options: readonly string[], holdfast: string = LAUNCHER): OperatorProcess {
   const args = [`--kubeconfig=${cluster.kubeconfig}`, '--listen=127.0.0.1:0', ...options];
-  const inNetwork = cluster.inNetwork([LAUNCHER, 'operator', 'run', ...args]);
+  const inNetwork = cluster.inNetwork([holdfast, 'operator', 'run', ...args]);
   const [program, ...rest] = ['setpriv', '--pdeathsig', 'TERM', ...inNetwork] as const;
   const child: ChildProcess = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
@@ -78,6 +81,7 @@ export function runOperator(cluster: Cluster, options: readonly string[]): Opera
     return code;
   };
   return {
+    pid: child.pid ?? 0,
     said: () => text,
     end,
     async [Symbol.asyncDispose]() {
