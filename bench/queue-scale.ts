@@ -183,8 +183,7 @@ async function work(client: QueueClient, queue: string, nth: number): Promise<vo
   let commits: readonly object[] = [];
   for (let taken = 0; taken <= TAKEN / WORKERS; taken++) {
     const lease = { most: taken < TAKEN / WORKERS ? 1 : 0 };
-    const body = { session: session(nth), commits, lease };
-    const { leases } = await client.json<Turned>('POST', `/v1/queues/${queue}/turn`, { body });
+    const { leases } = await client.turn<Turned>(queue, { session: session(nth), commits, lease });
     commits = leases.map(({ item, token, generation }) => ({ item, token, generation, result: '"done"' }));
   }
 }

@@ -128,8 +128,8 @@ function holdfast(name: string, url: string, { workers, batch, closers }: Load):
         const held = new Map<number, readonly Given[]>();
         await together(workers, async (nth) => {
           const commits = (held.get(nth) ?? []).map(({ item, token, generation }) => ({ item, token, generation, result: '"done"' }));
-          const body = { session: { id: `bench-worker-${nth}`, node: 'n', process: 'p' }, commits, lease: { most: batch } };
-          const { leases } = await client.json<{ leases: readonly Given[] }>('POST', `/v1/queues/r${round}/turn`, { body });
+          const turn = { session: { id: `bench-worker-${nth}`, node: 'n', process: 'p' }, commits, lease: { most: batch } };
+          const { leases } = await client.turn<{ leases: readonly Given[] }>(`r${round}`, turn);
           held.set(nth, leases);
           return leases.length > 0;
         });

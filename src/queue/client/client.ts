@@ -1,12 +1,13 @@
-import { request as plainRequest, Agent as PlainAgent, type IncomingMessage } from 'node:http';
+import { request as plainRequest, Agent as PlainAgent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as secureRequest, Agent as SecureAgent } from 'node:https';
 import { Readable } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../core/clock.ts';
-import { ERROR_CODES, type ErrorCode } from '../../core/error-codes.ts';
 import { HoldfastError, systemCode, toError } from '../../core/errors.ts';
 import { excerpt } from '../../core/printable.ts';
+import { type ServerError, serverError } from './server-error.ts';
+import { TurnStream } from './turn-stream.ts';
 
 /** The address of the server, and the caller’s token. */
 export interface ClientOptions {
@@ -25,6 +26,18 @@ interface Asked {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A request that is on its way. */
+interface Started {
+  readonly request: ClientRequest;
+  readonly answered: Promise<IncomingMessage>;
+  /** Ends the wait for the answer with this error. */
+  readonly fail: (error: unknown) => void;
+}
+
+/** A connection without a word for this long is dead. */
+const SILENCE_MS = 120_000;
+/** A server that takes turns as lines says so at once. */
+const STREAM_OPENS_MS = 3000;
 const RETRY_MS = 250;
 const LONGEST_RETRY_MS = 5000;
 const LONGEST_ANSWER = 64 * 2 ** 20;
@@ -33,6 +46,9 @@ const LONGEST_ANSWER = 64 * 2 ** 20;
 export class QueueClient {
   readonly #options: ClientOptions;
   readonly #agent: PlainAgent;
+  readonly #closing = new AbortController();
+  /** The connection that all turns share; null: it opens at the next turn. */
+  #stream: Promise<TurnStream | null> | null = null;
   /** The address, parsed at the first request. */
   #place: ReturnType<typeof urlToHttpOptions> | null = null;
 
@@ -51,10 +67,51 @@ export class QueueClient {
     path: string,
     { body, signal }: { readonly body?: unknown; readonly signal?: AbortSignal } = {},
   ): Promise<T> {
+    return this.#repeated(async () => {
+      const text = body === undefined ? {} : { body: JSON.stringify(body) };
+      return JSON.parse(await readAll(await this.#ask({ method, path, signal, ...text }))) as T;
+    }, signal);
+  }
+
+  /**
+   * Takes a turn that does not wait for items. All turns of this client share one connection, if
+   * the server and all proxies before it let them.
+   */
+  async turn<T>(queue: string, turn: object, signal?: AbortSignal): Promise<T> {
+    return this.#repeated(async () => {
+      const stream = await (this.#stream ??= this.#openStream());
+      if (stream !== null) return unlessAborted(stream.ask(queue, turn) as Promise<T>, signal);
+      const body = JSON.stringify(turn);
+      return JSON.parse(await readAll(await this.#ask({ method: 'POST', path: turnPath(queue), signal, body }))) as T;
+    }, signal);
+  }
+
+  /** Null: this server takes turns one by one, or a proxy in front of it keeps their lines back. */
+  async #openStream(): Promise<TurnStream | null> {
+    const { request, answered } = this.#start({ method: 'POST', path: '/v1/turns' }, { 'content-type': 'application/x-ndjson' });
+    request.flushHeaders();
+    try {
+      const opened = await Promise.race([answered, this.#options.clock.sleep(STREAM_OPENS_MS, { signal: this.#closing.signal })]);
+      const onBroken = (thrown: unknown): HoldfastError => {
+        this.#stream = null;
+        return this.#unreachable(thrown);
+      };
+      if (opened?.statusCode === 200) return new TurnStream(request, opened, { onBroken, onRefused: serverError });
+    } catch (thrown) {
+      this.#stream = null;
+      throw this.#unreachable(thrown);
+    }
+    // A later failure of this request concerns nobody.
+    answered.catch(() => {});
+    request.destroy();
+    return null;
+  }
+
+  /** Tries again while the server is unreachable: every request of the protocol may be repeated. */
+  async #repeated<T>(once: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     for (let tried = 1; ; tried++) {
       try {
-        const text = body === undefined ? {} : { body: JSON.stringify(body) };
-        return JSON.parse(await readAll(await this.#ask({ method, path, signal, ...text }))) as T;
+        return await once();
       } catch (thrown) {
         signal?.throwIfAborted();
         if (tried >= this.#options.tries || !isPassing(thrown)) throw thrown;
@@ -93,29 +150,35 @@ export class QueueClient {
   }
 
   close(): void {
+    this.#closing.abort();
     this.#agent.destroy();
   }
 
-  async #ask({ method, path, body, signal }: Asked): Promise<IncomingMessage> {
-    const { url, token } = this.#options;
+  async #ask({ body, ...asked }: Asked): Promise<IncomingMessage> {
     const isStream = body !== undefined && typeof body !== 'string';
     const headers = {
-      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined ? {} : { 'content-type': isStream ? 'application/x-ndjson' : 'application/json' }),
       ...(typeof body === 'string' ? { 'content-length': Buffer.byteLength(body) } : {}),
     };
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const start = url.startsWith('https:') ? secureRequest : plainRequest;
-    this.#place ??= urlToHttpOptions(new URL(url));
-    const whole = { ...this.#place, path: `${(this.#place.path ?? '').replace(/\/$/, '')}${path}` };
-    const request = start({ ...whole, method, headers, agent: this.#agent, ...(signal === undefined ? {} : { signal }) }, resolve);
-    request.on('error', (error) => reject(this.#unreachable(error)));
-    request.setTimeout(120_000, () => request.destroy(new Error('no answer for 120 s')));
-    if (isStream) pipeline(Readable.from(body), request).catch((error: unknown) => reject(this.#failed(error)));
+    const { request, answered, fail } = this.#start(asked, headers);
+    if (isStream) pipeline(Readable.from(body), request).catch((error: unknown) => fail(this.#failed(error)));
     else request.end(body);
-    const response = await promise;
+    const response = await answered;
     if ((response.statusCode ?? 500) >= 300) throw await errorOf(response);
     return response;
+  }
+
+  #start({ method, path, signal }: Omit<Asked, 'body'>, headers: Readonly<Record<string, string | number>>): Started {
+    const { url, token } = this.#options;
+    const { promise: answered, resolve, reject: fail } = Promise.withResolvers<IncomingMessage>();
+    const start = url.startsWith('https:') ? secureRequest : plainRequest;
+    this.#place ??= urlToHttpOptions(new URL(url));
+    const place = { ...this.#place, path: `${(this.#place.path ?? '').replace(/\/$/, '')}${path}` };
+    const all = token === null ? headers : { ...headers, authorization: `Bearer ${token}` };
+    const request = start({ ...place, method, headers: all, agent: this.#agent, ...(signal === undefined ? {} : { signal }) }, resolve);
+    request.on('error', (error) => fail(this.#unreachable(error)));
+    request.setTimeout(SILENCE_MS, () => request.destroy(new Error(`no answer for ${SILENCE_MS / 1000} s`)));
+    return { request, answered, fail };
   }
 
   /** An error of our own source of lines is passed on unchanged. */
@@ -146,9 +209,7 @@ function isPassing(thrown: unknown): boolean {
 async function errorOf(response: IncomingMessage): Promise<HoldfastError> {
   const text = await readAll(response).catch(() => '');
   try {
-    const { error } = JSON.parse(text) as { error: { code: string; message: string; hint: string | null } };
-    const code: ErrorCode = Object.hasOwn(ERROR_CODES, error.code) ? (error.code as ErrorCode) : 'QUEUE_REQUEST_REFUSED';
-    return new HoldfastError(code, error.hint === null ? { message: error.message } : { message: error.message, hint: error.hint });
+    return serverError((JSON.parse(text) as { readonly error: ServerError }).error);
   } catch {
     return new HoldfastError('QUEUE_REQUEST_REFUSED', {
       message: `the answer was ${response.statusCode ?? 0} without a word of a queue server: ${excerpt(text, 80)}`,
@@ -185,4 +246,19 @@ async function* textLines(response: IncomingMessage, asError: (thrown: unknown) 
   } catch (thrown) {
     throw asError(thrown);
   }
+}
+
+/** The address of a turn of this queue. */
+export function turnPath(queue: string): string {
+  return `/v1/queues/${encodeURIComponent(queue)}/turn`;
+}
+
+/** The outcome of the work, or the reason of the signal, whichever comes first. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
 }

@@ -7,6 +7,7 @@ import { RequestError } from './request-error.ts';
 const SILENCE_MS = 30_000;
 /** A request that is no stream of lines must be whole in this time, however busily it trickles. */
 const WHOLE_MS = 60_000;
+const LINE_END = 10;
 
 /** The pieces of a body, each within the time a living client needs. */
 export async function* bodyPieces(request: IncomingMessage, clock: Clock): AsyncGenerator<Buffer> {
@@ -17,6 +18,24 @@ export async function* bodyPieces(request: IncomingMessage, clock: Clock): Async
     for await (const piece of request) {
       heard = clock.monotonic();
       yield piece as Buffer;
+    }
+  } finally {
+    guard.abort();
+  }
+}
+
+/**
+ * The pieces of a body of lines whose client may be silent between two lines for as long as it
+ * likes. Each line must be whole in time.
+ */
+export async function* linePieces(request: IncomingMessage, clock: Clock): AsyncGenerator<Buffer> {
+  const guard = new AbortController();
+  let begun: number | null = null;
+  void watchLine(request, clock, { since: () => begun, signal: guard.signal });
+  try {
+    for await (const piece of request as AsyncIterable<Buffer>) {
+      begun = piece.at(-1) === LINE_END ? null : piece.includes(LINE_END) ? clock.monotonic() : (begun ?? clock.monotonic());
+      yield piece;
     }
   } finally {
     guard.abort();
@@ -85,5 +104,23 @@ async function watchSilence(
     }
   } catch {
     // The body is whole, or the client disconnected.
+  }
+}
+
+/** Ends a request with a line that is not whole in time, until the signal is aborted. */
+async function watchLine(
+  request: IncomingMessage,
+  clock: Clock,
+  { since, signal }: { readonly since: () => number | null; readonly signal: AbortSignal },
+): Promise<void> {
+  try {
+    while (!signal.aborted) {
+      await clock.sleep(SILENCE_MS / 3, { signal });
+      const begun = since();
+      if (begun !== null && clock.monotonic() - begun > WHOLE_MS)
+        request.destroy(new RequestError(408, `a line was not whole after ${WHOLE_MS / 1000} s`));
+    }
+  } catch {
+    // The body has ended, or the client disconnected.
   }
 }

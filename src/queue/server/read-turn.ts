@@ -1,4 +1,6 @@
-import type { LeaseRef, Session, Turn } from '../backend.ts';
+import type { LeaseTimes } from '../../domain/queue/lease-times.ts';
+import { parseQueueName } from '../../domain/queue/names.ts';
+import type { LeaseRef, Session, Turn, TurnAnswer } from '../backend.ts';
 import { countField, type Fields, flagField, jsonField, listField, textField } from './fields.ts';
 import { RequestError } from './request-error.ts';
 
@@ -50,6 +52,22 @@ export function readTurn(fields: Fields, { itemLength }: SizeLimits): TurnReques
     isFitted: lease !== undefined && flagField(lease, 'fit'),
     waitMs: 1000 * Math.min(LONGEST_WAIT_S, countField(fields, 'waitSeconds', { otherwise: 0 })),
   };
+}
+
+/** The answer to a turn, as the protocol tells it. */
+export function writeTurn(
+  { commits, held, leases, isDrained, isPaused }: TurnAnswer,
+  { itemLength }: SizeLimits,
+  times: LeaseTimes,
+): object {
+  return { commits, held, leases, drained: isDrained, paused: isPaused, itemLength, ...times };
+}
+
+/** Reads the name of a queue. */
+export function readQueue(name: string): string {
+  const queue = parseQueueName(name);
+  if (!queue.ok) throw new RequestError(400, queue.reason);
+  return queue.value;
 }
 
 /** Reads who speaks. */

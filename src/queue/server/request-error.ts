@@ -23,10 +23,22 @@ export class RequestError extends HoldfastError {
   }
 }
 
-/** Answers with an error as JSON. An internal error does not reveal its details. */
-export function sendError(response: ServerResponse, thrown: unknown): void {
+/** An error as the protocol tells it. */
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly error: { readonly code: ErrorCode; readonly message: string; readonly hint: string | null };
+}
+
+/** Tells an error as JSON. An internal error does not reveal its details. */
+export function errorAnswer(thrown: unknown): ErrorAnswer {
   const error = thrown instanceof HoldfastError ? thrown : new HoldfastError('INTERNAL', { message: toError(thrown).message });
   const status = error instanceof RequestError ? error.status : (STATUS[error.code] ?? 500);
+  return { status, error: { code: error.code, message: error.message, hint: error.hint ?? null } };
+}
+
+/** Answers with an error as JSON. */
+export function sendError(response: ServerResponse, thrown: unknown): void {
+  const { status, error } = errorAnswer(thrown);
   if (response.headersSent) {
     // The reader sees a truncated answer, not one that looks complete.
     response.destroy();
@@ -34,7 +46,7 @@ export function sendError(response: ServerResponse, thrown: unknown): void {
   }
   // The rest of a refused body must not be read as the next request.
   if (status === 408 || status === 413) response.setHeader('connection', 'close');
-  sendJson(response, status, { error: { code: error.code, message: error.message, hint: error.hint ?? null } });
+  sendJson(response, status, { error });
 }
 
 /** Answers with one JSON document. */

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../core/clock.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { excerpt } from '../../core/printable.ts';
-import { parseQueueName } from '../../domain/queue/names.ts';
 import type { QueueBackend, Step } from '../backend.ts';
 import { type Access, requireOwner, type Role, roleOf } from './access.ts';
 import type { Batcher } from './batcher.ts';
@@ -10,12 +9,13 @@ import { countField, type Fields, flagField, textField } from './fields.ts';
 import { metricsPage, type ServerFigures } from './metrics.ts';
 import { textLines } from '../text-lines.ts';
 import { bodyPieces, readJson } from './read-body.ts';
-import { readRefs, readSession, readTurn, type SizeLimits } from './read-turn.ts';
+import { readQueue, readRefs, readSession, readTurn, type SizeLimits, writeTurn } from './read-turn.ts';
 import { receiveItems } from './receive-items.ts';
 import { RequestError, sendJson } from './request-error.ts';
 import { sendLines } from './send-lines.ts';
 import type { Sessions } from './sessions.ts';
 import type { TurnDesk } from './turn-desk.ts';
+import { TurnStream } from './turn-stream.ts';
 import type { Waiters } from './waiters.ts';
 import type { LeaseRef, Renewal } from '../backend.ts';
 import type { LeaseTimes } from '../../domain/queue/lease-times.ts';
@@ -32,6 +32,10 @@ export interface RouteOptions {
   readonly sessions: Sessions;
   readonly waiters: Waiters;
   readonly figures: () => ServerFigures;
+  /** Counts the turns of a stream as requests. */
+  readonly onTurn: () => void;
+  /** Counts an error, and reports it if it needs a person. */
+  readonly onError: (error: unknown) => void;
   readonly onGone: (session: string) => void;
 }
 
@@ -66,6 +70,7 @@ const LINE_FACTOR = 6;
 const ROUTES: readonly Route[] = [
   { method: 'POST', path: /^\/v1\/queues\/([^/]+)\/turn$/, handle: takeTurn },
   { method: 'POST', path: /^\/v1\/renew$/, handle: renew },
+  { method: 'POST', path: /^\/v1\/turns$/, handle: (options, { request, response }) => new TurnStream(options, response).answer(request) },
   { method: 'GET', path: /^\/metrics$/, handle: metrics },
   { method: 'GET', path: /^\/v1\/queues$/, handle: listQueues },
   { method: 'GET', path: /^\/v1\/queues\/([^/]+)$/, handle: showQueue },
@@ -118,9 +123,7 @@ function decoded(part: string): string {
 }
 
 function queueOf({ parts: [name = ''] }: Call): string {
-  const queue = parseQueueName(name);
-  if (!queue.ok) throw new RequestError(400, queue.reason);
-  return queue.value;
+  return readQueue(name);
 }
 
 function body({ clock }: RouteOptions, { request }: Call): Promise<Fields> {
@@ -179,8 +182,8 @@ async function takeTurn({ desk, limits, clock, times }: RouteOptions, call: Call
   const request = readTurn(await readJson(call.request, limits.bodyBytes, clock), limits);
   const gone = new AbortController();
   call.response.once('close', () => gone.abort(CLOSED));
-  const { commits, held, leases, isDrained, isPaused } = await desk.take(queueOf(call), request, gone.signal);
-  sendJson(call.response, 200, { commits, held, leases, drained: isDrained, paused: isPaused, itemLength: limits.itemLength, ...times });
+  const answer = await desk.take(queueOf(call), request, gone.signal);
+  sendJson(call.response, 200, writeTurn(answer, limits, times));
 }
 
 async function renew({ renewals, limits, clock }: RouteOptions, { request, response }: Call): Promise<void> {

@@ -71,6 +71,8 @@ export class QueueServer implements AsyncDisposable {
       desk: new TurnDesk({ backend, clock, waiters: this.#waiters, weather: this.#weather }),
       renewals: new Batcher<Renewal, readonly LeaseRef[]>((list) => backend.renew(list), { most: MOST_RENEWALS, clock }),
       figures: () => ({ ...this.#figures, connectedWorkers: this.#sessions.count }),
+      onTurn: () => void (this.#figures.requests += 1),
+      onError: (error: unknown) => this.#noteError(error),
       onGone: (session: string) => this.#weather.interrupted(session),
     };
     this.#server = createServer(
@@ -174,12 +176,16 @@ export class QueueServer implements AsyncDisposable {
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
-    this.#figures.errors += 1;
     // The usual cause is a client that disconnected, so no answer is possible.
-    if (response.destroyed) return;
-    if (!(error instanceof HoldfastError) || error.exitCode === 73) this.#troubled(error);
-    if (error instanceof RequestError && !request.complete) response.setHeader('connection', 'close');
+    if (response.destroyed) return void (this.#figures.errors += 1);
+    this.#noteError(error);
+    if (error instanceof RequestError && !request.complete && !response.headersSent) response.setHeader('connection', 'close');
     sendError(response, error);
+  }
+
+  #noteError(error: unknown): void {
+    this.#figures.errors += 1;
+    if (!(error instanceof HoldfastError) || error.exitCode === 73) this.#troubled(error);
   }
 
   /** Reports each trouble once, until it has passed. */

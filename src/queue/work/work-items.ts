@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import type { Commit, CommitAnswer, Lease, LeaseRef, Session } from '../backend.ts';
-import type { QueueClient } from '../client/client.ts';
+import { type QueueClient, turnPath } from '../client/client.ts';
 import { keepAlive } from './lifeline.ts';
 import { ItemProgram, type Outcome } from './program.ts';
 
@@ -158,14 +158,16 @@ class Worker {
   async #turn(): Promise<TurnAnswer> {
     const { most } = this.#options;
     await this.#handInAhead();
-    const lease = this.#signal.aborted ? {} : { lease: { most, fit: true }, waitSeconds: WAIT_SECONDS };
+    const lease = this.#signal.aborted ? {} : { lease: { most, fit: true } };
     const [commits, fails] = [this.#commits, this.#fails];
     // A wait without results ends with the notice. With results, it retries until the grace ends.
     const isIdle = commits.length + fails.length === 0;
     const signal = isIdle ? AbortSignal.any([this.#signal, this.#over.signal]) : this.#over.signal;
     let answer: TurnAnswer;
     try {
-      answer = await this.#ask({ commits, fails, ...(isIdle ? lease : { ...lease, waitSeconds: 0 }) }, signal);
+      answer = isIdle
+        ? await this.#wait({ ...lease, waitSeconds: WAIT_SECONDS }, signal)
+        : await this.#ask({ commits, fails, ...lease }, signal);
     } catch (thrown) {
       if (isIdle && this.#signal.aborted) return { itemLength: this.#itemLength, commits: [], leases: [], drained: false };
       throw thrown;
@@ -215,9 +217,15 @@ class Worker {
     await this.#ask({ progress: [{ item, token, state }] }, this.#over.signal).catch(() => {});
   }
 
-  #ask(body: object, signal: AbortSignal): Promise<TurnAnswer> {
+  #ask(turn: object, signal: AbortSignal): Promise<TurnAnswer> {
     const { client, queue, session } = this.#options;
-    return client.json<TurnAnswer>('POST', `/v1/queues/${encodeURIComponent(queue)}/turn`, { body: { session, ...body }, signal });
+    return client.turn<TurnAnswer>(queue, { session, ...turn }, signal);
+  }
+
+  /** A request of its own, which a signal cancels on the server, too. */
+  #wait(turn: object, signal: AbortSignal): Promise<TurnAnswer> {
+    const { client, queue, session } = this.#options;
+    return client.json<TurnAnswer>('POST', turnPath(queue), { body: { session, ...turn }, signal });
   }
 
   #lost(lost: readonly LeaseRef[]): void {
