@@ -50,3 +50,18 @@ it('a batch waits for at most half the time of the last one', async () => {
   await clock.advance(10);
   await second;
 });
+
+it('a lone worker that comes back at once does not wait for others', async () => {
+  const clock = new VirtualClock();
+  const batches: number[][] = [];
+  const batcher = slowBatcher(clock, batches);
+  const first = batcher.add(1);
+  await clock.advance(10);
+  await first;
+  const second = batcher.add(2);
+  // Promises alone, without a turn of the event loop.
+  for (let hop = 0; hop < 10; hop++) await Promise.resolve();
+  expect(batches).toEqual([[1], [2]]);
+  await clock.advance(10);
+  await second;
+});

@@ -41,8 +41,10 @@ export class Batcher<In, Out> {
       if (this.#hasAll) this.#gathered();
       if (this.#isRunning) return;
       this.#isRunning = true;
+      // A lone worker that comes back at once is not made to wait; nobody else is expected.
+      if (this.#hasAll && this.#expected > 0 && this.#gatherUntil > this.#clock.monotonic()) void this.#work();
       // Includes every request that arrived in the meantime.
-      setImmediate(() => void this.#work());
+      else setImmediate(() => void this.#work());
     });
   }
 
