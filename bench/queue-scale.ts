@@ -241,5 +241,5 @@ function secondsSince(start: bigint): number {
 }
 
 function load(): string {
-  return `The machine was busy with other work: load ${loadavg()[0]?.toFixed(1) ?? '?'} at the start.`;
+  return `The load of the machine was ${loadavg()[0]?.toFixed(1) ?? '?'} at the start.`;
 }

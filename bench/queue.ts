@@ -16,8 +16,8 @@ import { ROOT } from '../test/support/run-process.ts';
 import { roundsOr } from './support/size.ts';
 import type { Bound, Suite, Variant, VariantResult } from './support/suite.ts';
 
-/** The number of items in a round. */
-const ITEMS = 1000;
+/** The number of items in a round: enough for seconds of work, by programs that have warmed up. */
+const ITEMS = 5000;
 const REDIS = ['redis-server', 'redis-tools', 'liblzf1', 'libjemalloc2', 'liblua5.1-0', 'lua-bitop', 'lua-cjson', 'libhiredis0.14'];
 
 /** One worker leases and commits one item at a time. */
@@ -48,8 +48,8 @@ async function queueSuite(workers: number, batch: number): Promise<Suite | strin
   ];
   return {
     name: `queue: ${workers} ${workers === 1 ? 'worker' : 'workers'}, ${batch === 1 ? 'one item' : `${batch} items`} at a time`,
-    description: `${ITEMS} items that wait are leased and their results committed by ${workers} ${workers === 1 ? 'worker' : 'workers'}, ${batch === 1 ? 'one' : batch} at a time; in seconds. One Node load generator for all; PostgreSQL and SQLite sync every commit, Redis runs with \`appendfsync always\`. Holdfast has a server process between, and stores a result for each item; graphile-worker and pg-boss speak with PostgreSQL directly and store none. ${batch > 1 ? 'graphile-worker fetches through its local queue and completes in batches; BullMQ has no batches. ' : ''}${redis === null ? 'Redis could not be had. ' : ''}The machine was busy with other work: load ${loadavg()[0]?.toFixed(1) ?? '?'} at the start.`,
-    rounds: roundsOr(3),
+    description: `${ITEMS} items that wait are leased and their results committed by ${workers} ${workers === 1 ? 'worker' : 'workers'}, ${batch === 1 ? 'one' : batch} at a time; in seconds. One Node load generator for all; PostgreSQL and SQLite sync every commit, Redis runs with \`appendfsync always\`. Holdfast has a server process between, to which all workers share a connection, and stores a result for each item; graphile-worker and pg-boss speak with PostgreSQL directly and store none. ${batch > 1 ? 'graphile-worker fetches through its local queue and completes in batches; BullMQ has no batches. ' : ''}${redis === null ? 'Redis could not be had. ' : ''}The load of the machine was ${loadavg()[0]?.toFixed(1) ?? '?'} at the start.`,
+    rounds: roundsOr(5),
     reference: 'holdfast, PostgreSQL',
     bytes: 0,
     variants,

@@ -21,6 +21,7 @@ import type {
   Turn,
   TurnAnswer,
 } from './backend.ts';
+import { DoneTallies } from './done-tallies.ts';
 import { ChangeLedger } from './ledger.ts';
 import { forgiveDeaths, type Loss, recordLosses } from './losses.ts';
 import { asOrdinary, ordinaryAnswers } from './ordinary-turns.ts';
@@ -67,6 +68,7 @@ export class StoredQueues implements QueueBackend {
   readonly #sharedNow: EngineOptions['sharedNow'];
   /** How far the shared clock is ahead of our own. */
   #aheadMs = 0;
+  readonly #tallies = new DoneTallies();
   #tidied = 0;
 
   constructor({ store, rules, clock, rng, sharedNow }: EngineOptions) {
@@ -87,6 +89,12 @@ export class StoredQueues implements QueueBackend {
 
   async turns(turns: readonly Turn[]): Promise<readonly TurnAnswer[]> {
     const now = this.#now();
+    const answers = await this.#taken(turns, now);
+    this.#tallies.add(turns, answers, now);
+    return answers;
+  }
+
+  async #taken(turns: readonly Turn[], now: number): Promise<readonly TurnAnswer[]> {
     const ordinary = asOrdinary(turns, { now, dueAt: now + this.#rules.leaseMs, room: roomOf(turns) });
     const answer = ordinary === null ? null : await this.#store.ordinaryTurns(ordinary);
     if (answer !== null) return ordinaryAnswers(turns, answer);
@@ -151,6 +159,7 @@ export class StoredQueues implements QueueBackend {
     await this.#setClock();
     const now = this.#now();
     let [expired, extendedMs] = [0, 0];
+    let forgetTallies = (): void => {};
     const { woken } = await this.#changing(async (rows, ledger) => {
       extendedMs = await this.#look(rows, now);
       const due = await rows.dueItems(now, SWEEP_ITEMS);
@@ -159,7 +168,9 @@ export class StoredQueues implements QueueBackend {
       expired = leased.length;
       await recordLosses({ rows, ledger, rules: this.#rules }, leased, { end: 'expired', now, explanation: null, silentMs: 0 });
       for (const item of due) if (item.state === ITEM_STATES.delayed) ledger.change({ ...item, state: ITEM_STATES.ready, dueAt: 0 });
+      forgetTallies = await this.#tallies.write(rows);
     });
+    forgetTallies();
     if (now - this.#tidied >= TIDY_MS) {
       this.#tidied = now;
       await this.#store.transaction((rows) => rows.tidy(now - KEEP_TALLIES_MS, now - KEEP_SESSIONS_MS));
@@ -175,11 +186,13 @@ export class StoredQueues implements QueueBackend {
   async status(name: string): Promise<QueueStatus> {
     const queue = await this.#known(name);
     const since = this.#now() - RATE_MS;
-    const [counts, { done, first }, workers] = await Promise.all([
+    const [counts, stored, workers] = await Promise.all([
       this.#store.counts(queue.id),
       this.#store.tallied(queue.id, since),
       this.#store.workers(queue.id),
     ]);
+    const recent = this.#tallies.of(name, since);
+    const first = stored.first ?? recent.first ?? 0;
     const of = (key: string): number => counts.get(key) ?? 0;
     const byState = Object.fromEntries(STATE_NAMES.map((state) => [state, of(state)])) as Record<ItemState, number>;
     return {
@@ -192,7 +205,7 @@ export class StoredQueues implements QueueBackend {
       failures: of('failures'),
       lostMs: of('lostMs'),
       refused: of('refused'),
-      perSecond: (1000 * done) / Math.max(SHORTEST_RATE_MS, this.#now() - (first ?? 0)),
+      perSecond: (1000 * (stored.done + recent.done)) / Math.max(SHORTEST_RATE_MS, this.#now() - first),
       workers,
     };
   }

@@ -49,11 +49,6 @@ export class ChangeLedger {
     return row?.result;
   }
 
-  /** The number of results of a queue in this transaction. */
-  resultsOf(queue: number): number {
-    return [...this.#results.values()].reduce((sum, row) => sum + (row.queue === queue ? 1 : 0), 0);
-  }
-
   /** The queues with newly ready items. */
   readied(): number[] {
     const ready = [...this.#changed].flatMap((id) => this.#rows.get(id) ?? []).filter(({ state }) => state === ITEM_STATES.ready);

@@ -142,7 +142,7 @@ export interface StoreTransaction {
   count(deltas: readonly CountDelta[]): Promise<void>;
   openItems(queue: number): Promise<number>;
   /** Adds to the number of items finished in this period. */
-  tally(queue: number, at: number, done: number): Promise<void>;
+  tally(queue: number, period: number, done: number): Promise<void>;
   /** When a server last checked the leases. Takes the lock that lets one server check at a time. */
   lastLook(): Promise<number | null>;
   /** Null: there are no leases to check. */

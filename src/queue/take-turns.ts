@@ -49,10 +49,6 @@ export async function takeTurns(
     const notice = notices.get(turn.session.id) ?? null;
     return takeTurn({ ...context, ledger, queue, standing, notice, head: heads.get(queue.id) ?? [], room }, turn);
   });
-  for (const queue of queues.values()) {
-    const done = ledger.resultsOf(queue.id);
-    if (done > 0) await rows.tally(queue.id, context.now, done);
-  }
   await ledger.write(rows);
   return answerLater({ rows, turns, queues }, taken);
 }

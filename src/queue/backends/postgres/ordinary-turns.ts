@@ -1,6 +1,5 @@
 import { type RawRow, toLease } from '../../rows.ts';
 import type { OrdinaryAnswer, OrdinaryTurns } from '../../store.ts';
-import { tallyPeriod } from '../../tally-period.ts';
 
 /** The parameters of `take_turns`, for the server that counts in the row `slot`. */
 export function turnValues({ queue, now, dueAt, room, commits, wants }: OrdinaryTurns, slot: number): unknown[] {
@@ -8,7 +7,6 @@ export function turnValues({ queue, now, dueAt, room, commits, wants }: Ordinary
     queue,
     now,
     dueAt,
-    tallyPeriod(now),
     slot,
     room,
     commits.map(({ item }) => item),

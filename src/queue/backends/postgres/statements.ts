@@ -22,7 +22,7 @@ export const STATEMENTS = {
   valuesByKey: 'SELECT key, value FROM items JOIN payloads ON item = id WHERE queue = $1 AND key = ANY($2::text[])',
   valuesById: 'SELECT item, value FROM payloads WHERE item = ANY($1::bigint[])',
 
-  takeTurns: 'SELECT * FROM take_turns($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)',
+  takeTurns: 'SELECT * FROM take_turns($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)',
   items: 'SELECT * FROM items WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE',
   itemByKey: 'SELECT * FROM items WHERE queue = $1 AND key COLLATE "C" = $2 FOR UPDATE',
   // Two servers never wait for each other here: each skips the rows that the other has locked.
@@ -41,8 +41,8 @@ export const STATEMENTS = {
       AS g (id, state, generation, token, open, tries, deaths, alone, due_at, leased_at, session, together, progress)
     WHERE items.id = g.id`,
 
-  results: `SELECT results.* FROM results JOIN unnest($1::bigint[], $2::integer[]) AS g (item, generation)
-    ON results.item = g.item AND results.generation = g.generation`,
+  results: `SELECT results.* FROM unnest($1::bigint[], $2::integer[]) AS g (item, generation) JOIN items ON items.id = g.item
+    JOIN results ON results.queue = items.queue AND results.item = g.item AND results.generation = g.generation`,
   insertResults: `INSERT INTO results (queue, item, generation, token, result, session, node, leased_at, committed_at)
     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[])`,
   insertHistory: `INSERT INTO history (item, token, generation, "end", leased_at, ended_at, session, node, process, together, death, detail)
@@ -83,9 +83,9 @@ export const STATEMENTS = {
 
   droppedQueue: 'SELECT id FROM queues WHERE name LIKE $1 LIMIT 1 FOR UPDATE SKIP LOCKED',
   deleteItems: `
-    WITH gone AS (DELETE FROM items WHERE id IN (SELECT id FROM items WHERE queue = $1 ORDER BY id LIMIT $2) RETURNING id),
+    WITH gone AS (DELETE FROM items WHERE id IN (SELECT id FROM items WHERE queue = $1 ORDER BY key COLLATE "C" LIMIT $2) RETURNING id),
     a AS (DELETE FROM payloads WHERE item IN (SELECT id FROM gone)),
-    b AS (DELETE FROM results WHERE item IN (SELECT id FROM gone)),
+    b AS (DELETE FROM results WHERE queue = $1 AND item IN (SELECT id FROM gone)),
     c AS (DELETE FROM history WHERE item IN (SELECT id FROM gone)),
     d AS (DELETE FROM refused WHERE item IN (SELECT id FROM gone))
     SELECT COUNT(*) AS n FROM gone`,
@@ -99,7 +99,8 @@ export const STATEMENTS = {
   failedPage: 'SELECT * FROM items WHERE queue = $1 AND state IN (4, 5) AND id > $2 ORDER BY id LIMIT $3',
   historyOf: 'SELECT * FROM (SELECT * FROM history WHERE item = $1 ORDER BY id DESC LIMIT $2) AS newest ORDER BY id',
   story: 'SELECT items.*, value FROM items JOIN payloads ON item = id WHERE queue = $1 AND key COLLATE "C" = $2',
-  resultsOf: 'SELECT results.*, key FROM results JOIN items ON items.id = results.item WHERE item = $1 ORDER BY generation',
+  resultsOf:
+    'SELECT results.*, key FROM items JOIN results ON results.queue = items.queue AND item = id WHERE id = $1 ORDER BY results.generation',
   refusedOf: `SELECT refused.*, COALESCE(node, '') AS node, COALESCE(process, session) AS process FROM refused LEFT JOIN sessions ON sessions.id = session
     WHERE item = $1 ORDER BY refused.id`,
 } as const;

@@ -15,7 +15,7 @@ export const NOT_ORDINARY = 'HF001';
  */
 export const TAKE_TURNS = `
   CREATE FUNCTION take_turns(
-    queue_name TEXT, now_at BIGINT, due BIGINT, tally_at BIGINT, own_slot INTEGER, room BIGINT,
+    queue_name TEXT, now_at BIGINT, due BIGINT, own_slot INTEGER, room BIGINT,
     -- What is handed in, by item.
     items_in BIGINT[], tokens_in INTEGER[], generations_in INTEGER[], results_in TEXT[], sessions_in TEXT[], nodes_in TEXT[],
     -- The number of the turn of each wanted item, and the worker of each turn.
@@ -53,7 +53,22 @@ export const TAKE_TURNS = `
       IF written <> given THEN RAISE EXCEPTION 'a lease is not held' USING ERRCODE = '${NOT_ORDINARY}'; END IF;
     END IF;
 
-    IF wanted > 0 AND NOT known.paused THEN
+    IF wanted = 1 AND NOT known.paused THEN
+      -- A single item needs no rule about what comes together, and a much simpler plan.
+      UPDATE items SET state = 2, token = items.token + 1, open = TRUE, session = sessions_out[turns_out[1]], together = 1,
+        leased_at = now_at, due_at = due
+      WHERE items.id = (
+        SELECT i.id FROM items AS i WHERE i.queue = known.id AND i.state = 0 ORDER BY i.deaths, i.rank, i.id LIMIT 1
+        FOR UPDATE SKIP LOCKED
+      )
+      RETURNING 1, items.id, items.key, (SELECT v.value FROM payloads AS v WHERE v.item = items.id), items.token, items.generation,
+        items.progress, items.tries
+      INTO place, id, key, value, token, generation, progress, tries;
+      IF FOUND THEN
+        leased := 1;
+        RETURN NEXT;
+      END IF;
+    ELSIF wanted > 1 AND NOT known.paused THEN
       FOR lease IN
         WITH head AS (
           SELECT i.id, i.alone FROM items AS i WHERE i.queue = known.id AND i.state = 0 ORDER BY i.deaths, i.rank, i.id LIMIT wanted
@@ -86,10 +101,6 @@ export const TAKE_TURNS = `
       SELECT known.id, d.name, own_slot, d.n
       FROM (VALUES ('done', written), ('leased', leased - written), ('ready', -leased)) AS d (name, n) WHERE d.n <> 0
       ON CONFLICT (queue, name, slot) DO UPDATE SET n = counts.n + excluded.n;
-    IF written > 0 THEN
-      INSERT INTO tallies (queue, at, slot, done) VALUES (known.id, tally_at, own_slot, written)
-        ON CONFLICT (queue, at, slot) DO UPDATE SET done = tallies.done + excluded.done;
-    END IF;
 
     id := NULL; paused := known.paused; open := NULL;
     IF leased < wanted THEN

@@ -1,7 +1,6 @@
 import type { RawRow } from '../../rows.ts';
 import { toItemRow, toQueueRow, toResultRow, toSessionRow, toWaitingRow } from '../../rows.ts';
 import type { ItemRow, StoreTransaction } from '../../store.ts';
-import { tallyPeriod } from '../../tally-period.ts';
 import type { Conversation } from './conversation.ts';
 import type { StatementName } from './statements.ts';
 
@@ -104,7 +103,7 @@ export function postgresRows(conversation: Conversation, slot: number): StoreTra
     seeSessions: (sessions, now) => run('seeSessions', sessions, now),
     count: (deltas) => run('count', ...columns(deltas, 'queue', 'name', 'by'), slot),
     openItems: async (queue) => Number((await first('openItems', queue))?.['n'] ?? 0),
-    tally: (queue, at, done) => run('tally', queue, tallyPeriod(at), slot, done),
+    tally: (queue, period, done) => run('tally', queue, period, slot, done),
     async lastLook() {
       const at = (await first('lastLook'))?.['at'] ?? null;
       return at === null ? null : Number(at);

@@ -108,6 +108,24 @@ export const MIGRATIONS: readonly string[] = [
   `,
   // A death may be explained later, and is then found by its worker.
   'CREATE INDEX history_deaths ON history (session) WHERE death = 1',
+  // One index instead of two: a turn writes a page less, and the disk syncs less.
+  `
+  CREATE TABLE results_by_queue (
+    queue INTEGER NOT NULL,
+    item INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    token INTEGER NOT NULL,
+    result TEXT NOT NULL,
+    session TEXT NOT NULL,
+    node TEXT NOT NULL,
+    leased_at INTEGER NOT NULL,
+    committed_at INTEGER NOT NULL,
+    PRIMARY KEY (queue, item, generation)
+  ) STRICT;
+  INSERT INTO results_by_queue SELECT queue, item, generation, token, result, session, node, leased_at, committed_at FROM results;
+  DROP TABLE results;
+  ALTER TABLE results_by_queue RENAME TO results;
+  `,
 ];
 
 /** Marks a file as a queue: "HfQu". */

@@ -2,7 +2,6 @@ import { takeHead } from '../../../domain/queue/take-head.ts';
 import type { Lease } from '../../backend.ts';
 import { type RawRow, toLease } from '../../rows.ts';
 import type { OrdinaryAnswer, OrdinaryTurns } from '../../store.ts';
-import { tallyPeriod } from '../../tally-period.ts';
 import type { QueueDatabase } from './database.ts';
 
 /**
@@ -33,7 +32,6 @@ function take(database: QueueDatabase, turns: OrdinaryTurns): OrdinaryAnswer | n
   const [written, leased] = [turns.commits.length, leases.reduce((sum, own) => sum + own.length, 0)];
   const counts = { done: written, leased: leased - written, ready: -leased };
   for (const [name, by] of Object.entries(counts)) if (by !== 0) database.run('count', queue, name, by);
-  if (written > 0) database.run('tally', queue, tallyPeriod(turns.now), written);
   const isServed = leased === turns.wants.reduce((sum, { most }) => sum + most, 0);
   return { leases, isPaused, openItems: isServed ? null : Number(database.get('openItems', queue)?.['n'] ?? 0) };
 }

@@ -29,7 +29,8 @@ export const STATEMENTS = {
   updateItem: `UPDATE items SET state = ?, generation = ?, token = ?, open = ?, tries = ?, deaths = ?, alone = ?, due_at = ?, leased_at = ?,
     session = ?, together = ?, progress = ? WHERE id = ?`,
 
-  result: 'SELECT * FROM results WHERE item = ? AND generation = ?',
+  result: `SELECT results.* FROM items JOIN results ON results.queue = items.queue AND results.item = items.id
+    WHERE items.id = ? AND results.generation = ?`,
   insertResult: `INSERT INTO results (queue, item, generation, token, result, session, node, leased_at, committed_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   insertHistory: `INSERT INTO history (item, token, generation, "end", leased_at, ended_at, session, node, process, together, death, detail)
@@ -67,7 +68,7 @@ export const STATEMENTS = {
   itemsOf: 'SELECT id FROM items WHERE queue = ? ORDER BY id LIMIT ?',
   deleteItem: 'DELETE FROM items WHERE id = ?',
   deletePayload: 'DELETE FROM payloads WHERE item = ?',
-  deleteResults: 'DELETE FROM results WHERE item = ?',
+  deleteResults: 'DELETE FROM results WHERE queue = (SELECT queue FROM items WHERE id = ?1) AND item = ?1',
   deleteHistory: 'DELETE FROM history WHERE item = ?',
   deleteRefused: 'DELETE FROM refused WHERE item = ?',
   deleteCounts: 'DELETE FROM counts WHERE queue = ?',
@@ -81,7 +82,8 @@ export const STATEMENTS = {
     WHERE results.queue = ?1 AND results.item > ?2 AND results.generation = COALESCE(?3, items.generation) ORDER BY results.item LIMIT ?4`,
   failedPage: 'SELECT * FROM items WHERE queue = ? AND state IN (4, 5) AND id > ? ORDER BY id LIMIT ?',
   historyOf: 'SELECT * FROM (SELECT * FROM history WHERE item = ? ORDER BY id DESC LIMIT ?) ORDER BY id',
-  resultsOf: 'SELECT results.*, key FROM results JOIN items ON items.id = results.item WHERE item = ? ORDER BY generation',
+  resultsOf:
+    'SELECT results.*, key FROM items JOIN results ON results.queue = items.queue AND item = id WHERE id = ? ORDER BY results.generation',
   refusedOf: `SELECT refused.*, COALESCE(node, '') AS node, COALESCE(process, session) AS process FROM refused LEFT JOIN sessions ON sessions.id = session
     WHERE item = ? ORDER BY refused.id`,
 } as const;

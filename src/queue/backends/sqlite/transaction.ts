@@ -3,7 +3,6 @@ import type { StateCode } from '../../../domain/queue/item-state.ts';
 import type { NewItem, Page } from '../../backend.ts';
 import { type RawRow, toItemRow, toQueueRow, toResultRow, toSessionRow, toWaitingRow } from '../../rows.ts';
 import type { CountDelta, HistoryRow, ItemRow, QueueRow, RefusedRow, ResultRow, SessionRow, StoreTransaction } from '../../store.ts';
-import { tallyPeriod } from '../../tally-period.ts';
 import type { QueueDatabase } from './database.ts';
 
 const flag = (value: boolean): number => (value ? 1 : 0);
@@ -141,8 +140,8 @@ export function sqliteRows(database: QueueDatabase): StoreTransaction {
     async openItems(queue) {
       return Number(database.get('openItems', queue)?.['n'] ?? 0);
     },
-    async tally(queue, at, done) {
-      database.run('tally', queue, tallyPeriod(at), done);
+    async tally(queue, period, done) {
+      database.run('tally', queue, period, done);
     },
     async lastLook() {
       const row = database.get('lastLook');
