@@ -62,11 +62,8 @@ describe('the simulation finds an operator that', () => {
     'never looks back at a lost node',
     'blames any lost node',
     'fails a job before the fate of a silent node is known',
-  ])(
-    '%s',
-    async (bug) => {
-      planted.bug = bug;
-      expect(await firstSeed()).not.toBeNull();
-    },
-  );
+  ])('%s', async (bug) => {
+    planted.bug = bug;
+    expect(await firstSeed()).not.toBeNull();
+  });
 });
