@@ -65,6 +65,35 @@ export function throughFolder<T>(root: string, path: string, use: (real: string)
   }
 }
 
+/**
+ * Opens the folder `below` the folder `root` on threads of the system, and follows no link on the
+ * way. `use` gets a path on which only what it adds is still looked up.
+ */
+export async function withFolderBeneath<T>(root: string, below: string, use: (real: string) => Promise<T>): Promise<T> {
+  const folder = hasHandles ? await openOnThread(root, below) : checkedFolder(root, below);
+  try {
+    return await use(folder.at);
+  } catch (thrown) {
+    throw asAsked(thrown, folder, join(root, below));
+  } finally {
+    folder.close();
+  }
+}
+
+async function openOnThread(root: string, below: string): Promise<HeldFolder> {
+  let folder = await open(root, FOLDER);
+  for (const name of below === '' ? [] : below.split('/')) {
+    const outer = folder;
+    try {
+      folder = await open(join(HANDLES, String(outer.fd), name), FOLDER | constants.O_NOFOLLOW);
+    } finally {
+      await outer.close();
+    }
+  }
+  const { fd } = folder;
+  return { at: `${HANDLES}/${fd}`, close: () => void folder.close().catch(() => {}) };
+}
+
 /** The same error with the path that the caller asked for: the number of a handle tells nothing. */
 export function asAsked(thrown: unknown, { at }: HeldFolder, asked: string): unknown {
   if (!(thrown instanceof Error)) return thrown;

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MEMORY, tempFolder } from '../../../../test/support/temp-folder.ts';
+import { crc32c } from '../../../core/checksums.ts';
 import { realClock } from '../../../core/clock.ts';
 import type { Written } from '../backend.ts';
 import { DirectoryStore } from './directory-store.ts';
@@ -13,6 +14,9 @@ const DAY_MS = 24 * 60 * 60_000;
 function storeIn(path: string): DirectoryStore {
   return new DirectoryStore({ url: `file://${path}`, path, clock: realClock, signal: new AbortController().signal });
 }
+
+/** The names below a folder. */
+const treeOf = (folder: string): readonly string[] => readdirSync(folder, { recursive: true }).map(String).sort();
 
 describe('a folder of copies', () => {
   it('holds nothing beside a small object but the object itself', async () => {
@@ -31,6 +35,30 @@ describe('a folder of copies', () => {
     await expect(store.create('a/note', Buffer.from('one'))).rejects.toThrow();
     expect(await store.create('b/note', Buffer.from('one'))).toMatchObject({ isWritten: true });
     expect(await store.create('b/note', Buffer.from('two'))).toEqual({ isWritten: false });
+  });
+
+  it.each(['a', 'a/b', '.holdfast', '.holdfast/uploads'])('follows no link in the place of its folder %s', async (place) => {
+    using folder = tempFolder();
+    const [root, outside] = [join(folder.path, 'root'), join(folder.path, 'outside')];
+    const store = storeIn(root);
+    await store.create('a/b/note', Buffer.from('one'));
+    renameSync(join(root, place), outside);
+    symlinkSync(outside, join(root, place));
+    const before = treeOf(outside);
+    const sum = crc32c(Buffer.from('two'));
+    const plan = { size: 3, crc32c: sum, parts: [{ index: 0, offset: 0, size: 3, crc32c: sum }] };
+    await Promise.allSettled([
+      store.create('a/b/new', Buffer.from('two')),
+      store.create('.holdfast/names/x', Buffer.from('two')),
+      store.replace('a/b/note', Buffer.from('two'), 'any'),
+      store.openUpload('a/b/large', plan),
+      store.removeOldUploads(0, new Set()),
+      store.removeUploads('a/b/large'),
+    ]);
+    expect(treeOf(outside)).toEqual(before);
+    const note = await store.read('a/b/note', 10);
+    expect(note === null).toBe(place.startsWith('a'));
+    expect((await store.head('a/b/note')) === null).toBe(place.startsWith('a'));
   });
 
   it('removes the leftovers of a killed process after a minute, and keeps uploads resumable for the given age', async () => {

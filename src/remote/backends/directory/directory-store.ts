@@ -1,14 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { constants, type Dirent } from 'node:fs';
 import * as fs from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Clock } from '../../../core/clock.ts';
 import { crc32c } from '../../../core/checksums.ts';
 import { HoldfastError } from '../../../core/errors.ts';
-import { makeLastingFolders } from '../../../core/make-folders.ts';
 import { printable } from '../../../core/printable.ts';
 import { isCode, storeError } from '../../../store/disk/store-error.ts';
 import { openClaims } from '../../claim/claims.ts';
+import { syncFolder, withFile } from './file-handles.ts';
+import { StoreFolder } from './store-folder.ts';
 import { RequestFailure, UPLOAD_GONE } from '../../transfer/failure.ts';
 import type { ListedObject, ObjectPlan, ObjectStore, PartBody, PlannedPart, RangeSink, StoredObject, Upload, Written } from '../backend.ts';
 
@@ -43,46 +44,47 @@ export class DirectoryStore implements ObjectStore {
    */
   readonly largestSinglePut = -1;
   readonly #options: DirectoryStoreOptions;
+  readonly #folder: StoreFolder;
 
   constructor(options: DirectoryStoreOptions) {
     this.url = options.url;
     this.#options = options;
+    this.#folder = new StoreFolder(options.path);
   }
 
   async head(key: string): Promise<StoredObject | null> {
-    return this.#guard('look at', key, async () => {
-      const path = this.#path(key);
-      const size = await sizeOf(path);
-      if (size === null) return null;
-      return { size, version: '', checksum: { kind: 'whole', crc32c: await sumOf(path, this.#options.signal) } };
-    });
+    return this.#guard('look at', key, () =>
+      this.#ifThere(key, async (path, size) => ({
+        size,
+        version: '',
+        checksum: { kind: 'whole', crc32c: await sumOf(path, this.#options.signal) },
+      })),
+    );
   }
 
   async read(key: string, maxBytes: number): Promise<{ readonly bytes: Buffer; readonly version: string } | null> {
-    return this.#guard('read', key, async () => {
-      const path = this.#path(key);
-      const size = await sizeOf(path);
-      if (size === null) return null;
-      if (size > maxBytes) throw tooLarge(path, size, maxBytes);
-      const bytes = await fs.readFile(path);
-      return { bytes, version: versionOf(bytes) };
-    });
+    return this.#guard('read', key, () =>
+      this.#ifThere(key, async (path, size) => {
+        if (size > maxBytes) throw tooLarge(this.#path(key), size, maxBytes);
+        const bytes = await withFile(path, constants.O_RDONLY, (file) => file.readFile());
+        return { bytes, version: versionOf(bytes) };
+      }),
+    );
   }
 
   async readRange(key: string, { offset, size }: { offset: number; size: number }, sink: RangeSink): Promise<void> {
-    await this.#guard('read', key, async () => {
-      await withFile(this.#path(key), constants.O_RDONLY, async (file) => {
-        sink.restart();
-        for (let done = 0; done < size; ) {
-          this.#options.signal.throwIfAborted();
-          const buffer = Buffer.allocUnsafe(Math.min(CHUNK, size - done));
-          const { bytesRead } = await file.read(buffer, 0, buffer.length, offset + done);
-          if (bytesRead === 0) break;
-          await sink.write(buffer.subarray(0, bytesRead));
-          done += bytesRead;
-        }
-      });
-    });
+    const read = async (file: fs.FileHandle): Promise<void> => {
+      sink.restart();
+      for (let done = 0; done < size; ) {
+        this.#options.signal.throwIfAborted();
+        const buffer = Buffer.allocUnsafe(Math.min(CHUNK, size - done));
+        const { bytesRead } = await file.read(buffer, 0, buffer.length, offset + done);
+        if (bytesRead === 0) break;
+        await sink.write(buffer.subarray(0, bytesRead));
+        done += bytesRead;
+      }
+    };
+    await this.#guard('read', key, () => this.#folder.at(key, (path) => withFile(path, constants.O_RDONLY, read)));
   }
 
   async create(key: string, bytes: Uint8Array): Promise<Written> {
@@ -92,7 +94,7 @@ export class DirectoryStore implements ObjectStore {
         try {
           // A link fails when the name is taken, so no other process can come between check and
           // write.
-          await fs.link(temporary, this.#path(key));
+          await this.#folder.at(key, (path) => fs.link(temporary, path));
         } catch (thrown) {
           // Judge by the name alone: an unreadable folder above it says nothing about the name.
           if (!isCode(thrown, 'EEXIST')) throw thrown;
@@ -100,7 +102,7 @@ export class DirectoryStore implements ObjectStore {
         }
       });
       if (isTaken) return { isWritten: false };
-      await syncFolder(dirname(this.#path(key)));
+      await this.#syncFolderOf(key);
       return { isWritten: true, version: versionOf(bytes) };
     });
   }
@@ -110,8 +112,8 @@ export class DirectoryStore implements ObjectStore {
       this.#locked(key, async () => {
         const current = await this.read(key, Infinity);
         if (current?.version !== version) return { isWritten: false };
-        await this.#withTemporary(key, bytes, (temporary) => fs.rename(temporary, this.#path(key)));
-        await syncFolder(dirname(this.#path(key)));
+        await this.#withTemporary(key, bytes, (temporary) => this.#folder.at(key, (path) => fs.rename(temporary, path)));
+        await this.#syncFolderOf(key);
         return { isWritten: true, version: versionOf(bytes) };
       }),
     );
@@ -124,24 +126,28 @@ export class DirectoryStore implements ObjectStore {
   }
 
   async openUpload(key: string, plan: ObjectPlan): Promise<Upload> {
-    const path = join(this.#options.path, UPLOADS, nameOf(key));
+    const upload = uploadOf(key);
+    const shown = this.#path(upload);
     const { signal } = this.#options;
     const held = await this.#guard('begin to write', key, async () => {
-      makeLastingFolders(dirname(path));
-      return withFile(path, constants.O_RDWR | constants.O_CREAT, (file) => heldParts(file, plan, signal));
+      await this.#folder.makeFolderOf(upload);
+      const flags = constants.O_RDWR | constants.O_CREAT;
+      return this.#folder.at(upload, (path) => withFile(path, flags, (file) => heldParts(file, plan, signal)));
     });
+    const put = (part: PlannedPart, body: PartBody): Promise<void> =>
+      this.#folder.at(upload, (path) => withFile(path, constants.O_RDWR, (target) => copyPart({ target, shown }, part, body, signal)));
     return {
       isOrdered: false,
       held,
-      putPart: (part, body) => this.#guard('write', key, () => unlessGone(path, () => copyPart(path, part, body, signal))),
-      complete: () => this.#guard('finish', key, () => unlessGone(path, () => finish(path, this.#path(key), plan, this.#options.path))),
+      putPart: (part, body) => this.#guard('write', key, () => unlessGone(shown, () => put(part, body))),
+      complete: () => this.#guard('finish', key, () => unlessGone(shown, () => this.#finish(key, plan))),
     };
   }
 
   async *list(prefix: string): AsyncGenerator<ListedObject> {
     for (const key of await this.#guard('list', prefix, () => this.#keysBelow(''))) {
       if (!key.startsWith(prefix)) continue;
-      const size = await this.#guard('list', key, () => sizeOf(this.#path(key)));
+      const size = await this.#guard('list', key, () => this.#ifThere(key, (_, found) => Promise.resolve(found)));
       if (size !== null) yield { key, size };
     }
   }
@@ -151,31 +157,30 @@ export class DirectoryStore implements ObjectStore {
    * empty and must not end the listing.
    */
   async #keysBelow(folder: string, keys: string[] = []): Promise<readonly string[]> {
-    for (const entry of await entriesIn(this.#path(folder))) {
-      const key = `${folder}${entry.name}`;
+    for (const entry of await this.#entriesIn(folder)) {
+      const key = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.isFile()) keys.push(key);
-      else if (entry.isDirectory() && key !== UPLOADS && key !== LOCKS) await this.#keysBelow(`${key}/`, keys);
+      else if (entry.isDirectory() && key !== UPLOADS && key !== LOCKS) await this.#keysBelow(key, keys);
     }
     return keys;
   }
 
   async removeUploads(key: string): Promise<number> {
-    return this.#guard('clean up', key, async () => ((await removeFile(join(this.#options.path, UPLOADS, nameOf(key)))) ? 1 : 0));
+    return this.#guard('clean up', key, async () => ((await this.#remove(uploadOf(key))) ? 1 : 0));
   }
 
   async removeOldUploads(olderThanMs: number, spared: ReadonlySet<string>): Promise<number> {
-    const folder = join(this.#options.path, UPLOADS);
     const kept = new Set([...spared].map(nameOf));
     return this.#guard('clean up', '', async () => {
       let count = 0;
-      for (const name of await namesIn(folder)) {
+      for (const { name } of await this.#entriesIn(UPLOADS)) {
         if (kept.has(name)) continue;
-        const changedMs = await changeOf(join(folder, name));
+        const changedMs = await this.#changeOf(`${UPLOADS}/${name}`);
         // Only uploads can be resumed. A small object in progress of this age is the leftover of a
         // killed process.
         const isUpload = !name.includes('.');
         const oldest = this.#options.clock.now() - (isUpload ? olderThanMs : Math.min(olderThanMs, SMALL_STALE_MS));
-        if (changedMs !== null && changedMs < oldest && (await removeFile(join(folder, name))) && isUpload) count++;
+        if (changedMs !== null && changedMs < oldest && (await this.#remove(`${UPLOADS}/${name}`)) && isUpload) count++;
       }
       return count;
     });
@@ -191,25 +196,27 @@ export class DirectoryStore implements ObjectStore {
    * Writes a small object under a temporary name, for the one step that gives it its final name.
    */
   async #withTemporary(key: string, bytes: Uint8Array, use: (temporary: string) => Promise<void>): Promise<void> {
-    makeLastingFolders(dirname(this.#path(key)));
-    const temporary = join(this.#options.path, UPLOADS, `${nameOf(key)}.${randomUUID()}`);
-    makeLastingFolders(dirname(temporary));
+    const temporary = `${uploadOf(key)}.${randomUUID()}`;
+    for (const one of [key, temporary]) await this.#folder.makeFolderOf(one);
+    const write = async (file: fs.FileHandle): Promise<void> => {
+      await file.writeFile(bytes);
+      await file.sync();
+    };
     try {
-      await withFile(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, async (file) => {
-        await file.writeFile(bytes);
-        await file.sync();
+      await this.#folder.at(temporary, async (path) => {
+        await withFile(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, write);
+        await use(path);
       });
-      await use(temporary);
     } finally {
       // The next clean-up removes what cannot be removed now.
-      await removeFile(temporary).catch(() => false);
+      await this.#remove(temporary).catch(() => false);
     }
   }
 
   /** Lets processes that replace the same object take turns. */
   async #locked<T>(key: string, work: () => Promise<T>): Promise<T> {
     const { clock, signal, path } = this.#options;
-    makeLastingFolders(dirname(join(path, LOCKS)));
+    await this.#folder.makeFolderOf(LOCKS);
     const claims = openClaims(join(path, LOCKS), { root: path, clock, signal, isStrict: true });
     const patience = clock.monotonic() + LOCK_PATIENCE_MS;
     let claim = claims.tryTake(key);
@@ -223,6 +230,48 @@ export class DirectoryStore implements ObjectStore {
     } finally {
       claim.release();
     }
+  }
+
+  /** Calls `use` with the path and the size of an object; null when there is none. */
+  async #ifThere<T>(key: string, use: (path: string, size: number) => Promise<T>): Promise<T | null> {
+    return unlessMissing(() =>
+      this.#folder.at(key, async (path) => {
+        const stat = await fs.lstat(path);
+        return stat.isFile() ? use(path, stat.size) : null;
+      }),
+    );
+  }
+
+  /** Lists a folder; empty when there is none. */
+  async #entriesIn(folder: string): Promise<readonly Dirent[]> {
+    return (await unlessMissing(() => this.#folder.into(folder, (path) => fs.readdir(path, { withFileTypes: true })))) ?? [];
+  }
+
+  /** The time of the last change; null when another process has removed the file. */
+  async #changeOf(key: string): Promise<number | null> {
+    return unlessMissing(() => this.#folder.at(key, async (path) => (await fs.lstat(path)).mtimeMs));
+  }
+
+  async #remove(key: string): Promise<boolean> {
+    return (await unlessMissing(() => this.#folder.at(key, (path) => fs.unlink(path).then(() => true)))) ?? false;
+  }
+
+  async #syncFolderOf(key: string): Promise<void> {
+    await this.#folder.into(key.slice(0, Math.max(key.lastIndexOf('/'), 0)), syncFolder);
+  }
+
+  async #finish(key: string, { size }: ObjectPlan): Promise<void> {
+    const upload = uploadOf(key);
+    await this.#folder.makeFolderOf(key);
+    await this.#folder.at(upload, async (path) => {
+      await withFile(path, constants.O_RDWR, async (file) => {
+        // An earlier upload of this key may have been longer.
+        await file.truncate(size);
+        await file.sync();
+      });
+      await this.#folder.at(key, (final) => fs.rename(path, final));
+    });
+    await this.#folder.syncFoldersOf(key);
   }
 
   async #guard<T>(doing: string, key: string, work: () => Promise<T>): Promise<T> {
@@ -249,6 +298,21 @@ async function unlessGone<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Null where nothing is, or something that is no folder lies on the way. */
+async function unlessMissing<T>(work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return null;
+    throw thrown;
+  }
+}
+
+/** The file of an upload in progress. */
+function uploadOf(key: string): string {
+  return `${UPLOADS}/${nameOf(key)}`;
+}
+
 function nameOf(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 40);
 }
@@ -259,26 +323,6 @@ function versionOf(bytes: Uint8Array): string {
 
 function tooLarge(path: string, size: number, maxBytes: number): HoldfastError {
   return new HoldfastError('REMOTE_INVALID', { message: `${printable(path)} has ${size} bytes, at most ${maxBytes} are read` });
-}
-
-/** The time of the last change; null when another process has removed the file. */
-async function changeOf(path: string): Promise<number | null> {
-  try {
-    return (await fs.lstat(path)).mtimeMs;
-  } catch (thrown) {
-    if (isCode(thrown, 'ENOENT')) return null;
-    throw thrown;
-  }
-}
-
-async function sizeOf(path: string): Promise<number | null> {
-  try {
-    const stat = await fs.lstat(path);
-    return stat.isFile() ? stat.size : null;
-  } catch (thrown) {
-    if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return null;
-    throw thrown;
-  }
 }
 
 async function sumOf(path: string, signal: AbortSignal): Promise<number> {
@@ -313,73 +357,32 @@ async function heldParts(file: fs.FileHandle, { parts }: ObjectPlan, signal: Abo
   return held;
 }
 
-async function copyPart(path: string, part: PlannedPart, { file, limit, onBytes, check }: PartBody, signal: AbortSignal): Promise<void> {
+interface CopyTo {
+  readonly target: fs.FileHandle;
+  /** The path for people. */
+  readonly shown: string;
+}
+
+async function copyPart(
+  { target, shown }: CopyTo,
+  part: PlannedPart,
+  { file, limit, onBytes, check }: PartBody,
+  signal: AbortSignal,
+): Promise<void> {
   const buffer = Buffer.allocUnsafe(Math.min(limit.chunkBytes, part.size));
   let [done, sum] = [0, 0];
-  await withFile(path, constants.O_RDWR, async (target) => {
-    while (done < part.size) {
-      signal.throwIfAborted();
-      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, part.size - done), part.offset + done);
-      if (bytesRead === 0) break;
-      await limit.take(bytesRead, signal);
-      sum = crc32c(buffer.subarray(0, bytesRead), sum);
-      for (let at = 0; at < bytesRead; ) at += (await target.write(buffer, at, bytesRead - at, part.offset + done + at)).bytesWritten;
-      done += bytesRead;
-      onBytes?.(bytesRead);
-    }
-  });
+  while (done < part.size) {
+    signal.throwIfAborted();
+    const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, part.size - done), part.offset + done);
+    if (bytesRead === 0) break;
+    await limit.take(bytesRead, signal);
+    sum = crc32c(buffer.subarray(0, bytesRead), sum);
+    for (let at = 0; at < bytesRead; ) at += (await target.write(buffer, at, bytesRead - at, part.offset + done + at)).bytesWritten;
+    done += bytesRead;
+    onBytes?.(bytesRead);
+  }
   if (done === part.size && sum === part.crc32c) return;
   onBytes?.(-done);
   await check?.(part.offset, part.size);
-  throw new HoldfastError('CHECKSUM_MISMATCH', { message: `${printable(path)} does not hold what was copied into it` });
-}
-
-async function finish(path: string, final: string, { size }: ObjectPlan, root: string): Promise<void> {
-  await withFile(path, constants.O_RDWR, async (file) => {
-    // An earlier upload of this key may have been longer.
-    await file.truncate(size);
-    await file.sync();
-  });
-  makeLastingFolders(dirname(final));
-  await fs.rename(path, final);
-  // Sync the folders above it, too: another process may have made them without reaching its syncs.
-  for (let folder = dirname(final); folder.length >= root.length; folder = dirname(folder)) await syncFolder(folder);
-}
-
-async function syncFolder(path: string): Promise<void> {
-  await withFile(path, constants.O_RDONLY | constants.O_DIRECTORY, (folder) => folder.sync());
-}
-
-/** Opens a file and always closes it. Never follows a link or waits for a pipe. */
-async function withFile<T>(path: string, flags: number, work: (file: fs.FileHandle) => Promise<T>): Promise<T> {
-  const file = await fs.open(path, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o666);
-  try {
-    return await work(file);
-  } finally {
-    await file.close();
-  }
-}
-
-async function removeFile(path: string): Promise<boolean> {
-  try {
-    await fs.unlink(path);
-    return true;
-  } catch (thrown) {
-    if (isCode(thrown, 'ENOENT')) return false;
-    throw thrown;
-  }
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  return (await entriesIn(folder)).map(({ name }) => name);
-}
-
-/** Lists a folder; empty when there is none. */
-async function entriesIn(folder: string): Promise<readonly Dirent[]> {
-  try {
-    return await fs.readdir(folder, { withFileTypes: true });
-  } catch (thrown) {
-    if (isCode(thrown, 'ENOENT', 'ENOTDIR')) return [];
-    throw thrown;
-  }
+  throw new HoldfastError('CHECKSUM_MISMATCH', { message: `${printable(shown)} does not hold what was copied into it` });
 }
