@@ -4,6 +4,8 @@ import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { whyNoCluster } from './cluster/facility.ts';
 import { BASE_IMAGE } from './cluster/runtime.ts';
 import { eventually } from './cluster/wait.ts';
+import { startForSmallClusters } from './foretold/play.ts';
+import { RESERVED, reserveBothWays } from './foretold/reserve.ts';
 import { GANG_JOBS } from './scenario/gang-causes.ts';
 import { greedyPod } from './scenario/greedy-pod.ts';
 import { cordon, PODS, trueConditions } from './scenario/objects.ts';
@@ -126,4 +128,11 @@ describe.skipIf(reason !== null)(`the gangs of Kubernetes 1.37${reason === null 
       await cordon(cluster, 'node-2', false);
       await removeJob('half');
     }));
+});
+
+describe.skipIf(reason !== null)(`making room in Kubernetes 1.37${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
+  it('can count on a nominated node: it keeps pods of equal and lower priority away, also from a pod that never preempts', async () => {
+    await using cluster = await startForSmallClusters('1.37', 1);
+    expect(await reserveBothWays(cluster)).toEqual(RESERVED);
+  });
 });

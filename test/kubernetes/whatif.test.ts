@@ -7,7 +7,7 @@ import type { Cluster } from './cluster/cluster.ts';
 import { whyNotBuilt } from './cluster/facility.ts';
 import { playSmallCluster, startForSmallClusters } from './foretold/play.ts';
 import { drawSmallCluster, SEEDS } from './foretold/small-cluster.ts';
-import { reserveRoom } from './foretold/reserve.ts';
+import { RESERVED, reserveBothWays } from './foretold/reserve.ts';
 
 const reason = whyNotBuilt();
 /** The others are recorded: `npm run foretold:record`. */
@@ -36,8 +36,7 @@ describe.skipIf(reason !== null)(`whatif on a real cluster${reason === null ? ''
   });
 
   it('a nominated node keeps pods of equal and lower priority away, also from a pod that never preempts', async () => {
-    expect(await reserveRoom(cluster, { isReserved: true })).toEqual({ first: 'node-1', others: [null, null] });
-    expect(await reserveRoom(cluster, { isReserved: false })).toEqual({ first: null, others: ['node-1', 'node-1'] });
+    expect(await reserveBothWays(cluster)).toEqual(RESERVED);
   });
 
   it('answers every question on the live cluster, and the same from its snapshot', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { LAUNCHER, runProcess } from '../../support/run-process.ts';
 import type { KubeObject } from '../cluster/api.ts';
 import { type Cluster, startCluster } from '../cluster/cluster.ts';
+import type { Release } from '../cluster/options.ts';
 import { PAUSE_IMAGE } from '../cluster/runtime.ts';
 import { eventually } from '../cluster/wait.ts';
 import { NODES } from '../scenario/objects.ts';
@@ -30,10 +31,10 @@ export interface Played {
 }
 
 /** Starts a real cluster for any number of small ones, with their namespaces and classes. */
-export async function startForSmallClusters(): Promise<Cluster> {
+export async function startForSmallClusters(release: Release = '1.35', count = NODE_COUNT): Promise<Cluster> {
   // Volumes are measured soon, for `whatif pressure`.
   const node = { diskMiB: 256, kubelet: { volumeStatsAggPeriod: '2s' } };
-  const cluster = await startCluster({ nodes: Array.from({ length: NODE_COUNT }, () => node) });
+  const cluster = await startCluster({ release, nodes: Array.from({ length: count }, () => node) });
   for (const name of [RUNNING, ASKED]) await cluster.api.create('/api/v1/namespaces', { metadata: { name } });
   for (const [name, value, preemptionPolicy] of CLASSES)
     await cluster.api.create('/apis/scheduling.k8s.io/v1/priorityclasses', { metadata: { name }, value, preemptionPolicy });

@@ -2,10 +2,10 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { PAUSE_IMAGE } from '../cluster/runtime.ts';
 import { eventually } from '../cluster/wait.ts';
 import { clear, isRefused, setNode } from './play.ts';
-import { ASKED, NODE_COUNT, RUNNING } from './small-cluster.ts';
+import { ASKED, RUNNING } from './small-cluster.ts';
 
 /** Which pods got a node. */
-export interface Reserved {
+interface Reserved {
   readonly first: string | null;
   /** A pod of lower priority, then one of the same priority that came later. */
   readonly others: readonly (string | null)[];
@@ -13,15 +13,26 @@ export interface Reserved {
 
 const GPUS = 2;
 
+/** What a promised node does, and what happens without the promise. */
+export const RESERVED: Readonly<Record<'promised' | 'free', Reserved>> = {
+  promised: { first: 'node-1', others: [null, null] },
+  free: { first: null, others: ['node-1', 'node-1'] },
+};
+
+/** Plays both: the answer is {@link RESERVED} where a nominated node keeps its promise. */
+export async function reserveBothWays(cluster: Cluster): Promise<typeof RESERVED> {
+  return { promised: await reserveRoom(cluster, { isReserved: true }), free: await reserveRoom(cluster, { isReserved: false }) };
+}
+
 /**
  * A pod that never preempts wants both GPUs of the only open node, which two less important pods
  * hold. One of them leaves, then two pods come that fit the free GPU, then the other one leaves.
  * With `isReserved`, the node is promised to the first pod in its status before all this.
  */
-export async function reserveRoom(cluster: Cluster, { isReserved }: { readonly isReserved: boolean }): Promise<Reserved> {
+async function reserveRoom(cluster: Cluster, { isReserved }: { readonly isReserved: boolean }): Promise<Reserved> {
   await clear(cluster);
-  for (let index = 1; index <= NODE_COUNT; index++)
-    await setNode(cluster, { name: `node-${index}`, gpus: GPUS, labels: { pool: 'a' }, taints: [], unschedulable: index > 1 });
+  for (const [index, { name }] of cluster.nodes.entries())
+    await setNode(cluster, { name, gpus: GPUS, labels: { pool: 'a' }, taints: [], unschedulable: index > 0 });
   for (const name of ['one', 'two']) {
     await create(cluster, { namespace: RUNNING, name, gpus: 1, className: 'train' });
     await eventually(`${name} to run`, async () => ((await podAt(cluster, RUNNING, name))?.status?.phase === 'Running' ? true : null));
