@@ -57,6 +57,15 @@ describe('the lost work of a gang', () => {
     expect(found === undefined ? 0 : worstCost(found)).toBe(4 * 3600);
   });
 
+  it('is nothing right after a seal by a clock that is ahead, and unknown where the seal is far ahead', () => {
+    expect(loss(POD, RUN({ sealedAt: '2026-11-18T09:01:00Z' }))?.acceleratorSeconds).toBe(0);
+    expect(loss(POD, RUN({ sealedAt: '2026-11-19T09:00:00Z' }))).toMatchObject({
+      unsavedSeconds: null,
+      acceleratorSeconds: null,
+      atMostAcceleratorSeconds: 4 * 3600,
+    });
+  });
+
   it('is unknown with a TrainingRun that records no save', () => {
     expect(loss(POD, RUN({ lastGoodStep: 7 }))?.acceleratorSeconds).toBeNull();
   });

@@ -68,6 +68,8 @@ export class Losses {
   }
 }
 
+/** Clocks differ by less than this; a save that is further ahead was not made at that time. */
+const MOST_SKEW_MS = 5 * 60_000;
 const NO_RECORD = { restartSeconds: null, saveSeconds: null, source: null } as const;
 
 function lostWork(gang: Gang, record: SaveRecord | null, nowMs: number): LostWork {
@@ -75,7 +77,7 @@ function lostWork(gang: Gang, record: SaveRecord | null, nowMs: number): LostWor
   const startedMs = startOf(gang);
   const { restartSeconds, saveSeconds, source } = record ?? NO_RECORD;
   const common = { accelerators, startedMs, isService: gang.isService, restartSeconds, saveSeconds, source };
-  if (record === null || gang.isService) {
+  if (record === null || gang.isService || (record.unsavedSinceMs ?? 0) > nowMs + MOST_SKEW_MS) {
     const atMost = gang.isService || startedMs === null ? null : accelerators * secondsSince(startedMs, nowMs);
     return { ...common, unsavedSeconds: null, acceleratorSeconds: null, atMostAcceleratorSeconds: atMost, nextSaveMs: null };
   }
