@@ -130,7 +130,11 @@ describe.skipIf(reason !== null)(`a PyTorchJob in a queue of Kueue${reason === n
         phase: 'Succeeded',
         supervision: 'SUPERVISED',
         attempt: 2,
-        attempts: [{ end: { cause: 'JOB_SUSPENDED' } }, {}],
+        // The pods saved after the operator had noticed the end: the loss is what they said last.
+        attempts: [
+          { end: { cause: 'JOB_SUSPENDED', lostSteps: expect.any(Number) as number, lostSeconds: expect.any(Number) as number } },
+          {},
+        ],
       });
       const { code, stdout, stderr } = (await twin) ?? { code: null, stdout: '', stderr: 'no twin was started' };
       expect(code, stderr).toBe(0);
