@@ -15,7 +15,7 @@ import { RUN_LABEL } from '../observed/observed-job.ts';
 import { byOwner, byRoom, bySubject, OWNER_INDEX, type OperatorStores, ROOM_INDEX, SUBJECT_INDEX } from '../reconcile/world.ts';
 import { runName, subjectOf, TRAINING_RUNS } from '../training-run/training-run.ts';
 import { jobTurn, observedTurn, ROOM_TURN, runTurn } from './job-keys.ts';
-import { nodeState, trimNode, trimPod, trimService, untrimmed } from './trim.ts';
+import { nodeState, podTrimmer, trimNode, trimService, untrimmed } from './trim.ts';
 
 /** What a mirror is made from. */
 export interface MirrorOptions {
@@ -69,7 +69,7 @@ export class Mirror {
       ),
       this.#reflect(JOBS, observed, (change) => this.#observedChanged(change), { trim: untrimmed, labelSelector: RUN_LABEL }),
       this.#reflect(TRAINING_RUNS, runs, (change) => this.#runChanged(change), { trim: untrimmed }),
-      this.#reflect(PODS, this.#pods, (change) => this.#podChanged(change), { trim: trimPod }),
+      this.#reflect(PODS, this.#pods, (change) => this.#podChanged(change), { trim: podTrimmer() }),
       this.#reflect(SERVICES, services, (change) => this.#ownedChanged(change), { trim: trimService }),
       this.#reflect(NODES, nodes, (change) => this.#nodeChanged(change), { trim: trimNode }),
     ];

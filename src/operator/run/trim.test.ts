@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { nodeState, trimNode, trimPod, trimService } from './trim.ts';
+import type { ApiObject } from '../../kube/api/api-object.ts';
+import { at, listAt } from '../../kube/objects/fields.ts';
+import { nodeState, podTrimmer, trimNode, trimService } from './trim.ts';
 
 const metadata = { name: 'a', uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z', labels: { a: 'b' } };
 
@@ -15,7 +17,35 @@ it('a mirrored pod has its command and its resources, and neither its environmen
     status: { phase: 'Running' },
   };
   const own = { ...metadata, annotations: { 'holdfast.dev/make-room': 'true' } };
-  expect(trimPod(pod)).toEqual({ ...pod, metadata: own, spec: { nodeName: 'n', containers: [kept], volumes: [claimed] } });
+  expect(podTrimmer()(pod)).toEqual({ ...pod, metadata: own, spec: { nodeName: 'n', containers: [kept], volumes: [claimed] } });
+});
+
+it('what is equal in mirrored pods is kept once, and states of their containers are their own', () => {
+  const trim = podTrimmer();
+  const [one, other] = ['a', 'b'].map((name, restartCount) => {
+    const resources = { limits: { 'nvidia.com/gpu': 8 } };
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'A', name: 'a', uid: 'o' }];
+    return trim({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { ...metadata, name, ownerReferences },
+      spec: { containers: [{ name: 'pytorch', resources, image: 'i', terminationMessagePath: 'p' }], tolerations: [{ key: 'a' }] },
+      status: { phase: 'Running', hostIP: '10.0.0.1', containerStatuses: [{ name: 'pytorch', restartCount, imageID: 'x' }] },
+    });
+  });
+  const parts = (pod: ApiObject | undefined): readonly unknown[] => [
+    listAt(pod, 'spec', 'containers')[0],
+    at(pod, 'spec', 'tolerations'),
+    pod?.metadata.ownerReferences,
+  ];
+  const shared = parts(other);
+  for (const [index, part] of parts(one).entries()) expect(part).toBe(shared[index]);
+  expect(shared[0]).toEqual({ name: 'pytorch', resources: { limits: { 'nvidia.com/gpu': 8 } }, image: 'i' });
+  expect(one).toMatchObject({
+    metadata: { name: 'a' },
+    status: { phase: 'Running', containerStatuses: [{ name: 'pytorch', restartCount: 0 }] },
+  });
+  expect(other?.['status']).toEqual({ phase: 'Running', containerStatuses: [{ name: 'pytorch', restartCount: 1 }] });
 });
 
 it('a mirrored Service has its name and its owner alone', () => {
