@@ -53,25 +53,39 @@ export interface TorchGang {
   readonly steps: string;
   readonly resources: Readonly<Record<string, unknown>>;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Instead of the one that asks for supervision. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** More variables of the trainer. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly runPolicy?: Readonly<Record<string, unknown>>;
 }
 
-/** The manifest as a user has it for v1, with the annotation: no change of the image. */
+/** A PyTorchJob to create. */
+export interface GangManifest {
+  readonly metadata: { readonly name: string; readonly [field: string]: unknown };
+  readonly [field: string]: unknown;
+}
+
+const SUPERVISED = { 'holdfast.dev/supervise': 'true' };
+
+/** The manifest as a user has it for v1: no change of the image. */
 export function torchGang({
   job,
   environment,
   steps,
   resources,
   labels = {},
+  annotations = SUPERVISED,
+  env = {},
   runPolicy = {},
-}: TorchGang): Readonly<Record<string, unknown>> {
+}: TorchGang): GangManifest {
   const args = [join(ROOT, 'test/kubernetes/trainers/gang.py'), join(EXAMPLES, 'torchrun/train.py'), `/runs/${job}`, steps];
-  const template = torchTemplate({ environment, args, container: { resources } });
+  const template = torchTemplate({ environment, args, env, container: { resources } });
   const role = { replicas: 1, restartPolicy: 'OnFailure', template };
   return {
     apiVersion: 'kubeflow.org/v1',
     kind: 'PyTorchJob',
-    metadata: { name: job, labels, annotations: { 'holdfast.dev/supervise': 'true' } },
+    metadata: { name: job, labels, annotations },
     spec: { nprocPerNode: '1', runPolicy, pytorchReplicaSpecs: { Master: role, Worker: role } },
   };
 }

@@ -3,7 +3,8 @@
     gang.py EXAMPLE SHARED TOTAL
 
 It prints "stepping" after its third step. For the rank RANK, the file `eat-RANK` has it take memory until it is killed, `fill-RANK` 64 MiB in the
-folder /scratch, and `fill-more-RANK` 640 MiB in /tmp. A finished rank leaves the last line that it printed in `ended-RANK`.
+folder /scratch, and `fill-more-RANK` 640 MiB in /tmp. Every step touches `stepped-RANK`. A finished rank leaves the last line that it printed in
+`ended-RANK`.
 """
 
 import builtins
@@ -45,6 +46,7 @@ def pause(seconds):
     steps += 1
     if steps == 3:
         print("stepping", flush=True)
+    (shared / f"stepped-{rank}").touch()
     if is_told("eat"):
         eat()
     if is_told("fill"):
