@@ -44,6 +44,7 @@ const byNode: IndexOf = (pod) => {
   const node = textAt(pod, 'spec', 'nodeName');
   return node === null ? [] : [node];
 };
+/** How often it looks for kinds that turn out to be missing; what is read is noticed at once. */
 const LOOK_AGAIN_MS = 500;
 
 /**
@@ -89,7 +90,15 @@ export class Mirror {
 
   /** Waits until everything was read once that jobs cannot do without. */
   async ready({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    while (this.missing().length > 0) await this.#options.clock.sleep(LOOK_AGAIN_MS, { signal });
+    while (this.missing().length > 0) {
+      const all = new AbortController();
+      const pause = this.#options.clock.sleep(LOOK_AGAIN_MS, { signal: AbortSignal.any([signal, all.signal]) }).catch(() => undefined);
+      const unread = this.#reflectors.filter((reflector) => !isUsable(reflector));
+      await Promise.race([pause, Promise.all(unread.map(({ synced }) => synced))]);
+      all.abort(new Error('everything was read'));
+      await pause;
+      signal.throwIfAborted();
+    }
   }
 
   /** A turn for every job and every TrainingRun. */

@@ -35,6 +35,14 @@ describe('an operator process', () => {
     expect(reasons).toContain('PyTorchJobSucceeded');
   });
 
+  it('begins as soon as everything is read', async () => {
+    const world = gang();
+    const { stop } = startOperator(world);
+    await world.clock.advance(1);
+    expect(world.pods).toEqual(ALL(1));
+    await stop();
+  });
+
   it('restarts the gang when a pod is deleted, and continues what another process began', async () => {
     const world = gang();
     const first = startOperator(world);
