@@ -126,6 +126,15 @@ describe('turns over one connection', () => {
     expect(await turn(1, { lease: { most: 1 }, waitSeconds: 60 })).toMatchObject({ leases: [], drained: false });
   });
 
+  it('are all answered before the end of a request whose client has no more', async () => {
+    await push('1', '2');
+    const lines = [0, 1, 2].map((nth) => JSON.stringify({ id: nth, queue: 'q', session: worker(nth), lease: { most: 1 } }));
+    const answer = await fetch(`${server.url}/v1/turns`, { method: 'POST', body: lines.join('\n') });
+    const leases = (await answer.text()).trim().split('\n').flatMap((line) => (JSON.parse(line) as Answer).leases);
+    expect(leases.map(({ key }) => key).toSorted()).toEqual(['1', '2']);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  });
+
   it('name a line that is no turn, and end at one that is too long', async () => {
     const isAnswered = (answer: string): boolean => answer.endsWith('\n') && answer.split('\n').length > 3;
     const answers = (await stream('{\n[]\n{"id":"x"}\n\n', isAnswered)).trim().split('\n');

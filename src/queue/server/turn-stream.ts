@@ -56,6 +56,7 @@ export class TurnStream {
       await this.#hasRoom(MOST_IN_FLIGHT);
     }
     await this.#hasRoom(1);
+    this.#flush();
     this.#response.end();
   }
 
@@ -101,6 +102,6 @@ export class TurnStream {
   #flush(): void {
     const lines = this.#lines;
     this.#lines = '';
-    if (!this.#response.destroyed) this.#response.write(lines);
+    if (lines !== '' && !this.#response.destroyed) this.#response.write(lines);
   }
 }
