@@ -10,7 +10,7 @@ import { printable } from '../../../core/printable.ts';
 export class QueueDatabase {
   readonly #path: string;
   readonly #database: DatabaseSync;
-  readonly #statements = new Map<StatementName, StatementSync>();
+  readonly #statements = new Map<string, StatementSync>();
 
   /** Opens or creates the file, and locks it. The lock ends with the process. */
   constructor(path: string) {
@@ -36,11 +36,7 @@ export class QueueDatabase {
   }
 
   exec(sql: 'BEGIN IMMEDIATE' | 'COMMIT' | 'ROLLBACK'): void {
-    try {
-      this.#database.exec(sql);
-    } catch (thrown) {
-      throw databaseError(thrown, this.#path);
-    }
+    this.#use(sql, (statement) => statement.run());
   }
 
   /** Rolls back the open transaction; after a full disk SQLite has usually done so already. */
@@ -53,11 +49,15 @@ export class QueueDatabase {
   }
 
   #run<T>(name: StatementName, use: (statement: StatementSync) => T): T {
+    return this.#use(STATEMENTS[name], use);
+  }
+
+  #use<T>(sql: string, use: (statement: StatementSync) => T): T {
     try {
-      let statement = this.#statements.get(name);
+      let statement = this.#statements.get(sql);
       if (statement === undefined) {
-        statement = this.#database.prepare(STATEMENTS[name]);
-        this.#statements.set(name, statement);
+        statement = this.#database.prepare(sql);
+        this.#statements.set(sql, statement);
       }
       return use(statement);
     } catch (thrown) {
@@ -88,6 +88,8 @@ export class QueueDatabase {
     database.exec('PRAGMA journal_mode = WAL');
     database.exec('PRAGMA synchronous = FULL');
     database.exec('PRAGMA cache_size = -32768');
+    // 16 MiB of log: a page that many turns change is written back once for all of them.
+    database.exec('PRAGMA wal_autocheckpoint = 4096');
     database.exec('PRAGMA journal_size_limit = 67108864');
     for (let step = version; step < MIGRATIONS.length; step++) {
       database.exec(
