@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { toError } from '../../../src/core/errors.ts';
 import type { KubeApi } from './api.ts';
-import { Box } from './box.ts';
+import { Box, type Daemon } from './box.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { type Facility, cacheFolder, findFacility, whyNoLoopDevice } from './facility.ts';
 import { fillBaseImage, writeImage } from './image.ts';
@@ -39,6 +39,8 @@ export interface Cluster extends AsyncDisposable {
   inNetwork(command: readonly string[]): readonly string[];
   /** Runs a command in the cluster's namespaces until it ends, and returns its output. */
   run(command: readonly string[]): Promise<string>;
+  /** Starts one more daemon of the facility, which ends with the cluster. */
+  start(program: string, args: readonly string[]): Daemon;
   /** The path of an administrator's kubeconfig, for any client in the cluster's network. */
   readonly kubeconfig: string;
   /** The kubectl command, as it is called inside the box. */
@@ -109,6 +111,7 @@ async function startIn(
     inside: (command) => box.inside(command),
     inNetwork: (command) => box.inNetwork(command),
     run: (command) => box.run(command),
+    start: (program, args) => box.start(program, [facility.program(program), ...args]),
     kubeconfig: controlPlane.kubeconfig,
     kubectlCommand: [facility.program('kubectl'), `--kubeconfig=${controlPlane.kubeconfig}`, `--cache-dir=${at('kubectl-cache')}`],
     settle: () => settle(place),
