@@ -130,7 +130,10 @@ describe('turns over one connection', () => {
     await push('1', '2');
     const lines = [0, 1, 2].map((nth) => JSON.stringify({ id: nth, queue: 'q', session: worker(nth), lease: { most: 1 } }));
     const answer = await fetch(`${server.url}/v1/turns`, { method: 'POST', body: lines.join('\n') });
-    const leases = (await answer.text()).trim().split('\n').flatMap((line) => (JSON.parse(line) as Answer).leases);
+    const leases = (await answer.text())
+      .trim()
+      .split('\n')
+      .flatMap((line) => (JSON.parse(line) as Answer).leases);
     expect(leases.map(({ key }) => key).toSorted()).toEqual(['1', '2']);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
