@@ -67,10 +67,8 @@ export class QueueClient {
     path: string,
     { body, signal }: { readonly body?: unknown; readonly signal?: AbortSignal } = {},
   ): Promise<T> {
-    return this.#repeated(async () => {
-      const text = body === undefined ? {} : { body: JSON.stringify(body) };
-      return JSON.parse(await readAll(await this.#ask({ method, path, signal, ...text }))) as T;
-    }, signal);
+    const text = body === undefined ? {} : { body: JSON.stringify(body) };
+    return this.#repeated(() => this.#document<T>({ method, path, signal, ...text }), signal);
   }
 
   /**
@@ -81,8 +79,7 @@ export class QueueClient {
     return this.#repeated(async () => {
       const stream = await (this.#stream ??= this.#openStream());
       if (stream !== null) return unlessAborted(stream.ask(queue, turn) as Promise<T>, signal);
-      const body = JSON.stringify(turn);
-      return JSON.parse(await readAll(await this.#ask({ method: 'POST', path: turnPath(queue), signal, body }))) as T;
+      return this.#document<T>({ method: 'POST', path: turnPath(queue), signal, body: JSON.stringify(turn) });
     }, signal);
   }
 
@@ -125,7 +122,7 @@ export class QueueClient {
 
   /** Sends lines as they come, no faster than the server accepts them. */
   async upload<T>(path: string, lines: AsyncIterable<string>, signal?: AbortSignal): Promise<T> {
-    return JSON.parse(await readAll(await this.#ask({ method: 'POST', path, body: lines, signal }))) as T;
+    return this.#document<T>({ method: 'POST', path, body: lines, signal });
   }
 
   /** Reads an answer of many lines. A truncated answer is an error and never looks complete. */
@@ -152,6 +149,20 @@ export class QueueClient {
   close(): void {
     this.#closing.abort();
     this.#agent.destroy();
+  }
+
+  /** The whole answer of a request. One that breaks off counts as none. */
+  async #document<T>(asked: Asked): Promise<T> {
+    const response = await this.#ask(asked);
+    const text = await readAll(response).catch((thrown: unknown) => {
+      asked.signal?.throwIfAborted();
+      throw this.#unreachable(thrown);
+    });
+    try {
+      return JSON.parse(text) as T;
+    } catch {
+      throw notOurs(response, text);
+    }
   }
 
   async #ask({ body, ...asked }: Asked): Promise<IncomingMessage> {
@@ -211,11 +222,15 @@ async function errorOf(response: IncomingMessage): Promise<HoldfastError> {
   try {
     return serverError((JSON.parse(text) as { readonly error: ServerError }).error);
   } catch {
-    return new HoldfastError('QUEUE_REQUEST_REFUSED', {
-      message: `the answer was ${response.statusCode ?? 0} without a word of a queue server: ${excerpt(text, 80)}`,
-      hint: 'Another program may listen at this address.',
-    });
+    return notOurs(response, text);
   }
+}
+
+function notOurs({ statusCode }: IncomingMessage, text: string): HoldfastError {
+  return new HoldfastError('QUEUE_REQUEST_REFUSED', {
+    message: `the answer was ${statusCode ?? 0} without a word of a queue server: ${excerpt(text, 80)}`,
+    hint: 'Another program may listen at this address.',
+  });
 }
 
 function readAll(response: IncomingMessage): Promise<string> {
