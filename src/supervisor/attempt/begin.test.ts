@@ -13,6 +13,7 @@ import { findSealed, rollBack } from '../../store/attempt/roll-back.ts';
 import { openRun, type OpenStore } from '../../store/folder/store.ts';
 import { realClock } from '../../core/clock.ts';
 import { readLedger } from '../../ledger/reader.ts';
+import { openLedger } from '../../ledger/writer.ts';
 import { begin, type Beginning } from './begin.ts';
 import { RunLog } from '../base/run-log.ts';
 import type { Begun } from '../nodes/meet.ts';
@@ -85,7 +86,11 @@ async function beginThere(parts: Partial<Beginning> = {}): Promise<Begun> {
 }
 
 describe('a run that was rolled back on another node', () => {
-  it('continues in an attempt whose saves count, even if the copies gave it no number', async () => {
+  it('continues in an attempt whose saves count, even if the copies gave its own node no number', async () => {
+    // It moved the pointer last, as far as it knows, so it may do without a number of the copies.
+    const ledger = openLedger(other.path, { attempt: 1, node: 'n', clock: realClock, onFailure: () => {} });
+    ledger.append({ kind: 'shipped', step: 200, url: `file://${copies}`, bytes: 1, totalMs: 1 });
+    await ledger.close();
     // A file lies where the folder of the numbers should be.
     const numbers = join(copies, '.holdfast/attempt-numbers');
     rmSync(numbers, { recursive: true, force: true });
