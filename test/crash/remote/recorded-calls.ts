@@ -6,7 +6,7 @@ import type { Operation } from '../model/operation.ts';
 
 /** The functions of Node that change files, as everything in `src` imports them. */
 const real = { ...fs };
-const { open, link, rename, unlink } = promises;
+const { open, link, mkdir, rename, unlink } = promises;
 const HANDLES = '/proc/self/fd';
 
 /**
@@ -114,6 +114,11 @@ export async function recordCalls(
       made(own, isNew);
       return own === null ? handle : observed(handle, { filled, synced });
     },
+    async mkdir(path: string, ...rest: []) {
+      await mkdir(path, ...rest);
+      const own = at(path);
+      if (own !== null) log.push({ kind: 'mkdir', path: own });
+    },
     async link(from: string, to: string) {
       await link(from, to);
       moved('link', at(from), at(to));
@@ -137,7 +142,7 @@ export async function recordCalls(
     return log;
   } finally {
     for (const name of Object.keys(recorded)) Reflect.set(fs, name, Reflect.get(real, name));
-    Object.assign(promises, { open, link, rename, unlink });
+    Object.assign(promises, { open, link, mkdir, rename, unlink });
     syncBuiltinESMExports();
   }
 }
